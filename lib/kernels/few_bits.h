@@ -3,10 +3,14 @@
 #ifndef OX_KERNELS_FEW_BITS_H
 #define OX_KERNELS_FEW_BITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/cpu.h"
+
+struct ox_compute;
+struct ox_env;
 
 /* Weight p of column j is (code - zero) * scale, with the scale and the zero of block p / block. */
 struct ox_few_bits {
@@ -31,11 +35,33 @@ struct ox_few_bits_kernels {
                  size_t lda, float *c, size_t ldc);
     /* The weights of a column, arranged: out[k]. */
     void (*widen)(const struct ox_few_bits *w, size_t column, float *out);
+    /* The weights of columns [first, first + cols), in their order, as a panel of packed columns: out[p * panel_cols + column - first],
+     * a vector's alignment; what lies beyond cols <= panel_cols is unspecified. For blocks of a multiple of panel_bytes. NULL: none. */
+    void (*panel)(const struct ox_few_bits *w, size_t first, size_t cols, float *out);
+    size_t panel_cols, panel_bytes;
 };
 
 /* For these sizes at that level. */
 const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
                                                       const struct ox_few_bits *w);
+static inline bool ox_few_bits_makes_panels(const struct ox_few_bits_kernels *t,
+                                            const struct ox_few_bits *w, size_t cols)
+{
+    return t->panel && t->panel_cols == cols && w->block * w->bits / 8 % t->panel_bytes == 0;
+}
+/* c [m, n] = a [m, k] by weights that make panels of compute->nr columns, + bias. */
+struct ox_few_bits_product {
+    const struct ox_few_bits *w;
+    const struct ox_few_bits_kernels *kernels;
+    const struct ox_compute *compute;
+    size_t m, n;
+    const float *a, *bias; /* [n]; NULL: none */
+    float *c, *work;
+};
+/* Floats of work; SIZE_MAX when that overflows. */
+size_t ox_few_bits_work(const struct ox_env *env, const struct ox_few_bits_product *p);
+/* The same bits for any number of threads. */
+void ox_few_bits_run(struct ox_env *env, struct ox_few_bits_product *p);
 /* A row of k elements as the kernels want it. */
 void ox_few_bits_arrange(const struct ox_few_bits_kernels *t, const struct ox_few_bits *w,
                          const float *a, float *out);

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { LEAST_BLOCK = 32, MOST_BLOCK = 128, MOST_CODE = 127 };
+enum { MOST_BLOCK = 128, MOST_CODE = 127 };
 
 static bool quantize(const struct ox_byte_rows *a, const float *x, size_t row)
 {
@@ -56,7 +56,8 @@ static void dots(const struct ox_few_bits *w, size_t first, size_t n, const stru
 const struct ox_few_bits_bytes *ox_few_bits_bytes(enum ox_cpu level, const struct ox_few_bits *w)
 {
     static const struct ox_few_bits_bytes plain = {.quantize = quantize, .dots = dots};
-    if ((w->bits != 4 && w->bits != 8) || w->block < LEAST_BLOCK || w->real_zeros)
+    const size_t least = w->bits == 8 ? 16 : 32; /* codes of a block */
+    if ((w->bits != 4 && w->bits != 8) || w->block < least || w->real_zeros)
         return NULL;
 #if defined(__x86_64__)
     if (level == OX_CPU_AVX2)

@@ -25,7 +25,7 @@ struct ox_few_bits_bytes {
                  float *c, size_t ldc);
 };
 
-/* NULL where floats serve: bits that the kernels do not know, blocks of fewer than 32, zeros that are no integers, levels whose vectors
+/* NULL where floats serve: bits that the kernels do not know, blocks of fewer than 32 codes of 4, zeros that are no integers, levels whose vectors
  * of floats are as fast. */
 const struct ox_few_bits_bytes *ox_few_bits_bytes(enum ox_cpu level, const struct ox_few_bits *w);
 /* Sizes of m rows, as kernels want them; nothing is allocated. */

@@ -1,5 +1,6 @@
 /* Products by weights of few bits for one width of vectors. The includer defines FEW_BITS_KERNELS, what is made here, LOAD_BYTES(p):
- * VW bytes as integers, and, where the processor can, LOOK_UP(codes, table): what sixteen floats have for the low four bits of each. */
+ * VW bytes as integers, and, where the processor can, LOOK_UP(codes, table): what sixteen floats have for the low four bits of each;
+ * FEW_BITS_PANEL: the table's members of panels. */
 #include <stdbool.h>
 
 #include "kernels/few_bits.h"
@@ -164,4 +165,9 @@ static void widen(const struct ox_few_bits *w, size_t column, float *out)
         widen_bits(w, 8, column, out);
 }
 
-const struct ox_few_bits_kernels FEW_BITS_KERNELS = {.chunk = 2 * VW, .dots = dots, .widen = widen};
+#ifndef FEW_BITS_PANEL
+#define FEW_BITS_PANEL .panel = NULL
+#endif
+
+const struct ox_few_bits_kernels FEW_BITS_KERNELS = {
+    .chunk = 2 * VW, .dots = dots, .widen = widen, FEW_BITS_PANEL};

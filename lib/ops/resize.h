@@ -20,7 +20,7 @@ enum ox_status ox_upsample_plan(struct ox_run *r, struct ox_resize *plan, struct
  * weights[i] that of the first. */
 enum ox_status ox_resize_pairs(struct ox_run *r, const struct ox_resize *plan, unsigned axis,
                                size_t *table, float *weights, struct ox_error *err);
-/* Of float32 whose last two axes alone change, by any filter. */
+/* Of float32 of which two neighbouring axes alone change, by any filter. */
 enum ox_status ox_fast_resample(struct ox_run *r, const struct ox_resize *z, struct ox_error *err);
 /* A tensor of which two neighbouring axes alone change, `axis` and the next: [planes, in, in, inner] to [planes, out, out,
  * inner]. */

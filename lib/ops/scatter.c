@@ -51,7 +51,10 @@ static enum ox_status scatter_reduction(const struct ox_run *r, enum reduction *
 /* Blocks of a size that recurs are moved without a call. */
 static void write_blocks(char *out, const char *from, const int64_t *place, size_t n, size_t bytes)
 {
-    if (bytes == 2) {
+    if (bytes == 1) {
+        for (size_t i = 0; i < n; i++)
+            out[place[i]] = from[i];
+    } else if (bytes == 2) {
         for (size_t i = 0; i < n; i++)
             memcpy(out + (size_t)place[i] * 2, from + i * 2, 2);
     } else if (bytes == 4) {

@@ -679,17 +679,22 @@ START_TEST(planes_by_filters)
 {
     struct dice d = {(uint64_t)_i * 71 + 13};
     char text[512];
-    struct given in[INPUTS] = {{OX_FLOAT32, 4, {1, 3, 0, 0}, NULL}};
-    in[0].dims[2] = (int64_t)dice_between(&d, 1, 30);
-    in[0].dims[3] = (int64_t)dice_between(&d, 1, 30);
-    in[0].data = floats(&d, (size_t)(3 * in[0].dims[2] * in[0].dims[3]), _i & 8);
+    struct given in[INPUTS] = {{OX_FLOAT32, 4, {2, 3, 3, 3}, NULL}};
+    const unsigned first = (unsigned)_i % 3; /* of the two axes that change */
+    double scales[4] = {1, 1, 1, 1};
+    for (unsigned k = first; k < first + 2; k++) {
+        in[0].dims[k] = (int64_t)dice_between(&d, 1, 30);
+        scales[k] = (double)dice_between(&d, 1, 8) / 4;
+    }
+    in[0].data =
+        floats(&d, (size_t)(in[0].dims[0] * in[0].dims[1] * in[0].dims[2] * in[0].dims[3]), _i & 8);
     snprintf(
         text, sizeof text,
         HEAD
-        "g (float[A,B,C,D] x) => (y) <float[4] s = {1, 1, %g, %g}> { y = Resize <mode = \"%s\", "
+        "g (float[A,B,C,D] x) => (y) <float[4] s = {%g, %g, %g, %g}> { y = Resize <mode = \"%s\", "
         "antialias = %d, exclude_outside = %d> (x, , s) }",
-        (double)dice_between(&d, 1, 8) / 4, (double)dice_between(&d, 1, 8) / 4,
-        _i & 1 ? "linear" : "cubic", _i & 3 ? 1 : 0, _i & 4 ? 1 : 0);
+        scales[0], scales[1], scales[2], scales[3], _i & 1 ? "linear" : "cubic", _i & 3 ? 1 : 0,
+        _i & 4 ? 1 : 0);
     same_floats(text, in, _i & 1 ? 1e-6f : 0);
 }
 END_TEST

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "kernels/inline.h"
+#include "kernels/x86/few_bits_turn_avx2.h"
 
-enum { COLS = 16, STRETCH = 256, LEAST_BLOCK = 32, HALVES = COLS / 8, DEEP = 8 };
+enum { COLS = 16, STRETCH = 256, LEAST_BLOCK = 16, HALVES = COLS / 8, DEEP = 8 };
 
 /* Codes: [quad of the stretch][part of 4 bits][half of the columns][column][4]. */
 struct panel {
@@ -21,23 +22,6 @@ INLINE __m256i load(const void *p)
     return _mm256_loadu_si256(p);
 }
 
-/* Sixteen bytes of each of eight columns, as four vectors of four bytes a column. */
-INLINE void turn(const uint8_t *const at[8], size_t offset, __m256i out[4])
-{
-    __m256i x[4];
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) {
-        const void *low = at[j] + offset, *high = at[j + 4] + offset;
-        x[j] = _mm256_set_m128i(_mm_loadu_si128(high), _mm_loadu_si128(low));
-    }
-    const __m256i a = _mm256_unpacklo_epi32(x[0], x[1]), b = _mm256_unpackhi_epi32(x[0], x[1]),
-                  c = _mm256_unpacklo_epi32(x[2], x[3]), d = _mm256_unpackhi_epi32(x[2], x[3]);
-    out[0] = _mm256_unpacklo_epi64(a, c);
-    out[1] = _mm256_unpackhi_epi64(a, c);
-    out[2] = _mm256_unpacklo_epi64(b, d);
-    out[3] = _mm256_unpackhi_epi64(b, d);
-}
-
 /* The codes of eight columns from byte `from` on, of `bytes`, a multiple of 16. */
 INLINE void turn_codes(const uint8_t *const at[8], size_t from, size_t bytes, const unsigned bits,
                        uint8_t *out)
@@ -46,7 +30,7 @@ INLINE void turn_codes(const uint8_t *const at[8], size_t from, size_t bytes, co
     const size_t apart = bits == 4 ? COLS * 4 : COLS * 8, high = COLS * 4;
     for (size_t p = 0; p < bytes; p += 16) {
         __m256i x[4];
-        turn(at, from + p, x);
+        ox_turn_bytes(at, from + p, x);
 #pragma GCC unroll 4
         for (size_t i = 0; i < 4; i++) {
             uint8_t *to = out + (p / 4 + i) * (bits == 4 ? 2 * apart : apart);
@@ -67,7 +51,7 @@ static void turn_scales(const struct ox_few_bits *w, const size_t column[8], siz
         at[j] = (const uint8_t *)(w->scales + column[j] * w->blocks + (from >> parts));
     for (; parts == 0 && b + 4 <= n; b += 4) {
         __m256i x[4];
-        turn(at, b * sizeof(float), x);
+        ox_turn_bytes(at, b * sizeof(float), x);
         for (int i = 0; i < 4; i++)
             _mm256_store_si256((void *)out[b + (size_t)i], x[i]);
     }
@@ -182,6 +166,8 @@ INLINE void add_stretch(const struct panel *panel, const unsigned bits, const bo
 #pragma GCC unroll 2
             for (unsigned h = 0; h < HALVES; h++)
                 sum[i][h] = _mm256_setzero_si256();
+        if (bits == 8 && quads < DEEP)
+            add_quads(codes, bits, rows, at, a->k, DEEP / 2, sum);
         for (size_t p = 0; p + DEEP <= quads; p += DEEP)
             add_quads(codes + p * (bits / 4) * COLS * 4, bits, rows, at + p * 4, a->k, DEEP, sum);
         at += a->block;

@@ -34,11 +34,12 @@ INLINE __m256i pairs_of_4(const uint8_t *w, const int8_t *a, const bool all)
         _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(x, 4), low), odd));
 }
 
-/* Sums of four of 32 products by codes of 8 bits less 128. */
-INLINE __m256i fours_of_8(const uint8_t *w, const int8_t *a)
+/* Sums of four of 32 products by codes of 8 bits less 128; `all` false: of 16, the rest 0. */
+INLINE __m256i fours_of_8(const uint8_t *w, const int8_t *a, const bool all)
 {
-    const __m256i x = _mm256_xor_si256(load(w), _mm256_set1_epi8(-128));
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(load(a), x));
+    const __m256i x = _mm256_xor_si256(all ? load(w) : load_half(w), _mm256_set1_epi8(-128)),
+                  y = all ? load(a) : load_half(a);
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(y, x));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
@@ -123,6 +124,66 @@ INLINE __m128 by_short_blocks(const struct at *t, const bool zeros, const int8_t
     return all;
 }
 
+/* Of four blocks, a vector each: the scales of four columns. */
+INLINE void scales_of_blocks(const struct columns *c, size_t block, __m128 out[4])
+{
+#pragma GCC unroll 4
+    for (int j = 0; j < COLS; j++)
+        out[j] = _mm_loadu_ps(c->scales[j] + block);
+    _MM_TRANSPOSE4_PS(out[0], out[1], out[2], out[3]);
+}
+
+/* The same of their zeros of 8 bits, less 128, one a byte: block after block. */
+INLINE __m128i zeros_of_blocks(const struct columns *c, size_t block)
+{
+    int32_t four[COLS];
+#pragma GCC unroll 4
+    for (int j = 0; j < COLS; j++)
+        memcpy(&four[j], c->zeros[j] + block, sizeof four[j]);
+    const __m128i turned =
+        _mm_shuffle_epi8(_mm_setr_epi32(four[0], four[1], four[2], four[3]),
+                         _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    return _mm_xor_si128(turned, _mm_set1_epi8(-128));
+}
+
+/* Blocks of 16 codes of 8 bits, four at a time. */
+INLINE __m128 by_sixteens(const struct at *t, const bool zeros, const int8_t *a)
+{
+    __m128 all = _mm_setzero_ps();
+    size_t b = 0;
+    for (; b + 4 <= t->a->blocks; b += 4) {
+        __m128 scales[4];
+        __m128i zero = zeros ? zeros_of_blocks(t->c, b) : _mm_setzero_si128();
+        scales_of_blocks(t->c, b, scales);
+#pragma GCC unroll 2
+        for (size_t u = 0; u < 4; u += 2) {
+            __m256i x[COLS];
+#pragma GCC unroll 4
+            for (int j = 0; j < COLS; j++)
+                x[j] = fours_of_8(t->c->codes[j] + (b + u) * 16, a + (b + u) * 16, true);
+            const __m256i sums = gather_halves(x);
+#pragma GCC unroll 2
+            for (size_t h = 0; h < 2; h++) {
+                const size_t at = (b + u + h) * t->a->m + t->row;
+                const __m128 sum = _mm_cvtepi32_ps(h ? _mm256_extracti128_si256(sums, 1)
+                                                     : _mm256_castsi256_si128(sums)),
+                             less = _mm_cvtepi32_ps(_mm_cvtepi8_epi32(zero));
+                all = _mm_fmadd_ps(_mm_fnmadd_ps(less, _mm_broadcast_ss(t->a->sums + at), sum),
+                                   _mm_mul_ps(scales[u + h], _mm_broadcast_ss(t->a->scales + at)),
+                                   all);
+                zero = _mm_srli_si128(zero, 4);
+            }
+        }
+    }
+    for (; b < t->a->blocks; b++) {
+        __m256i x[COLS];
+        for (int j = 0; j < COLS; j++)
+            x[j] = fours_of_8(t->c->codes[j] + b * 16, a + b * 16, false);
+        end_block(t, 8, zeros, b, _mm256_castsi256_si128(gather_halves(x)), &all);
+    }
+    return all;
+}
+
 /* Blocks of so many units. */
 INLINE __m128 by_blocks(const struct at *t, const unsigned bits, const bool zeros, const int8_t *a,
                         const size_t units)
@@ -136,7 +197,7 @@ INLINE __m128 by_blocks(const struct at *t, const unsigned bits, const bool zero
             for (int j = 0; j < COLS; j++) {
                 const uint8_t *w = t->c->codes[j] + from;
                 x[j] = bits == 4 ? _mm256_add_epi16(x[j], pairs_of_4(w, a, true))
-                                 : _mm256_add_epi32(x[j], fours_of_8(w, a));
+                                 : _mm256_add_epi32(x[j], fours_of_8(w, a, true));
             }
         }
         end_block(t, bits, zeros, b, both_halves(bits == 4 ? gather_pairs(x) : gather_halves(x)),
@@ -150,6 +211,8 @@ INLINE __m128 dot(const struct at *t, const unsigned bits, const bool zeros)
     const int8_t *a = t->a->codes + t->row * t->a->k;
     if (bits == 4 && t->a->block == 32)
         return by_short_blocks(t, zeros, a);
+    if (bits == 8 && t->a->block == 16)
+        return by_sixteens(t, zeros, a);
     const size_t units = t->a->block * bits / 8 / UNIT;
     if (units == 1)
         return by_blocks(t, bits, zeros, a, 1);

@@ -90,6 +90,27 @@ static void widen_task(void *arg, size_t i, size_t slot)
     j->t->widen(j->w, j->first + i, j->slab + i * j->w->k);
 }
 
+static enum ox_status run_panels(struct ox_run *r, const struct job *j, struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    struct ox_few_bits_product made = {.w = j->w,
+                                       .kernels = j->t,
+                                       .compute = ox_compute(ox_cpu()),
+                                       .m = p->m,
+                                       .n = p->n,
+                                       .a = p->a,
+                                       .bias = p->bias,
+                                       .c = p->y};
+    const size_t floats = ox_few_bits_work(r->env, &made);
+    if (floats == SIZE_MAX)
+        return ox_run_fail(r, err, OX_LIMIT, "the product is too big");
+    made.work = ox_run_work(r, floats, sizeof *made.work, err);
+    if (!made.work)
+        return OX_NO_MEMORY;
+    ox_few_bits_run(r->env, &made);
+    return ox_env_poll(r->env, err);
+}
+
 static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error *err)
 {
     const struct ox_bits_product *p = j->p;
@@ -137,6 +158,8 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
         if (done)
             return OX_OK;
     }
+    if (p->m > FEW && ox_few_bits_makes_panels(j.t, j.w, ox_compute(ox_cpu())->nr))
+        return run_panels(r, &j, err);
     float *arranged = ox_run_scratch(r, p->m * k, sizeof *arranged, err);
     if (!arranged)
         return OX_NO_MEMORY;

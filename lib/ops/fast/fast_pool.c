@@ -95,13 +95,13 @@ static size_t list_rows(const struct ox_pools *p, const float *volume, size_t oz
     return n;
 }
 
-static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, size_t oy,
+/* The n rows of a window stand in `list`, which is lost; of an average they are `rows` with the padding that counts. */
+static void pool_line(const struct ox_pools *p, const float **list, size_t n, float rows,
                       float *row, float *out)
 {
     const struct ox_pool_axis *x = &p->x;
-    const float *list[OX_POOL_TAPS];
     const size_t pitch = (ox_pool_span(x) + x->stride - 1) / x->stride;
-    ox_pool_reduce(p, x->in, list_rows(p, volume, oz, oy, list), list, row + x->before);
+    ox_pool_reduce(p, x->in, n, list, row + x->before);
     const float *dealt = row;
     if (x->stride > 1) {
         ox_pool_deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
@@ -114,10 +114,14 @@ static void pool_line(const struct ox_pools *p, const float *volume, size_t oz, 
     ox_pool_reduce(p, x->out, x->kernel, list, out);
     if (p->max)
         return;
-    const float *counts_y = p->counts + p->z.out, *columns = counts_y + p->y.out;
-    const float rows = p->counts[oz] * counts_y[oy];
+    const float *columns = p->counts + p->z.out + p->y.out;
     for (size_t i = 0; i < x->out; i++)
         out[i] /= rows * columns[i];
+}
+
+static float rows_counted(const struct ox_pools *p, size_t oz, size_t oy)
+{
+    return p->max ? 0 : p->counts[oz] * p->counts[p->z.out + oy];
 }
 
 static void pad_row(const struct ox_pools *p, float *row)
@@ -136,8 +140,11 @@ static void pool_volume(void *arg, size_t i, size_t slot)
     const float *in = p->in + i * p->z.in * p->y.in * x->in;
     float *out = p->out + i * p->z.out * p->y.out * x->out;
     for (size_t oz = 0; oz < p->z.out; oz++)
-        for (size_t oy = 0; oy < p->y.out; oy++, out += x->out)
-            pool_line(p, in, oz, oy, row, out);
+        for (size_t oy = 0; oy < p->y.out; oy++, out += x->out) {
+            const float *list[OX_POOL_TAPS];
+            const size_t n = list_rows(p, in, oz, oy, list);
+            pool_line(p, list, n, rows_counted(p, oz, oy), row, out);
+        }
 }
 
 /* Units are blocks of narrow planes; slot's floats are its own. */
@@ -159,6 +166,7 @@ struct lined {
     const struct ox_pools *p;
     struct ox_pool_line line;
     size_t volumes, together;
+    bool flat; /* windows deep in z: the planes of each become one, in the slot's work */
 };
 
 /* From output oy on: those whose windows have the same rows, each a step behind those of the one before. */
@@ -172,30 +180,80 @@ static size_t lines_alike(const struct ox_pool_axis *y, size_t oy, size_t most)
     return n ? n : 1;
 }
 
+/* Lines of outputs oz of a volume of q, of which `total` floats are there and `follows` says that another one does. */
+static void pool_plane(const struct lined *job, const struct ox_pools *q, const float *volume,
+                       size_t total, bool follows, size_t oz, float *row, float *out)
+{
+    const struct ox_pools *p = job->p;
+    const size_t step = p->y.stride * p->x.in, most = BLOCK / step + 2;
+    const float *list[OX_POOL_TAPS];
+    for (size_t oy = 0, lines; oy < p->y.out; oy += lines, out += lines * p->x.out) {
+        const float rows = rows_counted(p, oz, oy);
+        size_t n = list_rows(q, volume, job->flat ? 0 : oz, oy, list);
+        lines = lines_alike(&p->y, oy, follows ? most : 1);
+        if (ox_pool_by_lines(q, &job->line, total, list, n, lines, step, rows, out))
+            continue;
+        for (size_t k = 0; k < lines; k++) {
+            n = list_rows(q, volume, job->flat ? 0 : oz, oy + k, list);
+            pool_line(p, list, n, rows, row, out + k * p->x.out);
+        }
+    }
+}
+
+/* The largest, or the sums, of the planes that windows oz reach. */
+static void flatten(const struct ox_pools *p, const float *volume, size_t oz, float *plane)
+{
+    const struct ox_pool_axis *z = &p->z;
+    const float *list[OX_POOL_TAPS];
+    const size_t size = p->y.in * p->x.in;
+    size_t n = 0;
+    for (size_t d = 0; d < z->kernel; d++) {
+        const size_t at = oz * z->stride + d * z->dilation - z->before; /* wraps before it */
+        if (at < z->in)
+            list[n++] = volume + at * size;
+    }
+    ox_pool_reduce(p, size, n, list, plane);
+}
+
+/* Floats beside a plane that its lines may be read with. */
+static size_t flat_edge(const struct ox_pools *p)
+{
+    return p->row + 2 * OX_POOL_LINE;
+}
+
+static void pool_flat(const struct lined *job, const float *volume, float *row, float *out)
+{
+    const struct ox_pools *p = job->p;
+    const size_t size = p->y.in * p->x.in, edge = flat_edge(p), total = edge + size + edge;
+    struct ox_pools flat = *p;
+    float *edges = row + p->slot - total, *plane = edges + edge;
+    flat.z = (struct ox_pool_axis){.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    flat.in = edges;
+    memset(edges, 0, edge * sizeof *edges);
+    memset(plane + size, 0, edge * sizeof *edges);
+    for (size_t oz = 0; oz < p->z.out; oz++, out += p->y.out * p->x.out) {
+        flatten(p, volume, oz, plane);
+        pool_plane(job, &flat, plane, total, true, oz, row, out);
+    }
+}
+
 static void pool_lined(void *arg, size_t i, size_t slot)
 {
     const struct lined *job = arg;
     const struct ox_pools *p = job->p;
-    const size_t in = p->z.in * p->y.in * p->x.in, from = i * job->together;
-    const size_t left = job->volumes - from, step = p->y.stride * p->x.in;
-    const size_t to = from + (left < job->together ? left : job->together), most = BLOCK / step + 2;
-    float *row = p->work + slot * p->slot, *out = p->out + from * p->z.out * p->y.out * p->x.out;
-    const float *list[OX_POOL_TAPS];
+    const size_t in = p->z.in * p->y.in * p->x.in, out = p->z.out * p->y.out * p->x.out;
+    const size_t from = i * job->together, left = job->volumes - from;
+    const size_t to = from + (left < job->together ? left : job->together);
+    float *row = p->work + slot * p->slot;
     pad_row(p, row);
     for (size_t volume = from; volume < to; volume++) {
         const float *x = p->in + volume * in;
-        for (size_t oz = 0; oz < p->z.out; oz++) {
-            for (size_t oy = 0, lines; oy < p->y.out; oy += lines, out += lines * p->x.out) {
-                const size_t n = list_rows(p, x, oz, oy, list);
-                const float taps = p->max ? 0 : p->counts[oz] * p->counts[p->z.out + oy];
-                lines = lines_alike(&p->y, oy, volume + 1 < job->volumes ? most : 1);
-                if (ox_pool_by_lines(p, &job->line, job->volumes * in, list, n, lines, step, taps,
-                                     out))
-                    continue;
-                for (size_t k = 0; k < lines; k++)
-                    pool_line(p, x, oz, oy + k, row, out + k * p->x.out);
-            }
-        }
+        float *y = p->out + volume * out;
+        if (job->flat)
+            pool_flat(job, x, row, y);
+        for (size_t oz = 0; oz < p->z.out && !job->flat; oz++)
+            pool_plane(job, p, x, job->volumes * in, volume + 1 < job->volumes, oz, row,
+                       y + oz * p->y.out * p->x.out);
     }
 }
 
@@ -239,8 +297,10 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
         return OX_NO_MEMORY;
     const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
     struct lined lined = {.p = &p, .volumes = volumes};
-    const bool by_lines = ox_pool_has_lines(&p, &lined.line);
+    const bool by_lines = ox_pool_has_lines(&p, &lined.line, &lined.flat);
     const bool narrow = !by_lines && ox_pool_is_narrow(&p);
+    if (by_lines && lined.flat)
+        p.slot += p.y.in * p.x.in + 2 * flat_edge(&p);
     p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
     if (!p.work)

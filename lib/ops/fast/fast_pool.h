@@ -44,8 +44,9 @@ bool ox_pool_is_narrow(const struct ox_pools *p);
 size_t ox_pool_narrow_planes(const struct ox_pools *p);
 void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work);
 
-/* Pools by lines of outputs that are made without copies, of short windows. False: there is none. */
-bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line);
+/* Pools by lines of outputs that are made without copies, of short windows. False: there is none. flat: of windows that are deep the
+ * planes become one before. */
+bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line, bool *flat);
 /* Whether so many lines were made, whose windows have the same n rows, each `step` floats behind those of the line before; the
  * volumes of p->in have `total` floats. */
 bool ox_pool_by_lines(const struct ox_pools *p, const struct ox_pool_line *line, size_t total,

@@ -21,10 +21,11 @@ static bool all_inside(const struct ox_pool_axis *x, size_t o)
     return true;
 }
 
-bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line)
+bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line, bool *flat)
 {
     const struct ox_pool_axis *x = &p->x;
-    if (p->z.kernel * p->y.kernel > MOST_ROWS || x->kernel < 2 || x->kernel > OX_POOL_LINE_TAPS ||
+    *flat = p->z.kernel > 1 && p->z.kernel * p->y.kernel > MOST_ROWS;
+    if (p->y.kernel > MOST_ROWS || x->kernel < 2 || x->kernel > OX_POOL_LINE_TAPS ||
         x->stride < 1 || x->stride > 2 || !p->t->pool_lines[p->max][x->kernel - 2][x->stride - 1])
         return false;
     const size_t last = x->out > OX_POOL_LINE ? x->out - OX_POOL_LINE : 0;

@@ -1,11 +1,10 @@
-/* Resize of float32 between more than two points an axis, antialiased or cubic, where the last two axes alone change: what the
- * reference kernel computes, a plane at a time. */
+/* Resize of float32 between more than two points an axis, antialiased or cubic, where two neighbouring axes alone change: what the
+ * reference kernel computes, a row of the output at a time. */
 #include "kernels/dense.h"
 #include "ops/fast/fast.h"
 #include "ops/resize.h"
 
 struct filter {
-    const struct ox_resample_axis *axis;
     size_t taps; /* 0: the axis stays */
     const int64_t *index;
     const double *weight;
@@ -15,88 +14,152 @@ struct planes {
     const float *x;
     float *y;
     struct filter filter[2];
-    size_t in[2], out[2];
+    size_t in[2], out[2], inner; /* inner: elements that lie behind one place of both axes */
     double extrapolation;
-    double *work; /* of each slot the plane, and what each filter makes of it */
+    double *work; /* of each slot a row of the input's width, and one of the output's */
     size_t slot;
 };
 
-static void resample_plane(void *arg, size_t i, size_t slot)
+/* out[n] = the sum of rows of the input, each n elements, by their weights. What has no weight must not bring its NaN or infinity in. */
+static void mix_rows(const struct planes *p, const float *plane, size_t y, double *restrict out)
+{
+    const struct filter *f = &p->filter[0];
+    const size_t n = p->in[1] * p->inner;
+    const int64_t *index = f->index + y * f->taps;
+    const double *weight = f->weight + y * f->taps;
+    const bool outside = f->taps && index[0] < 0;
+    for (size_t k = 0; k < n && f->taps == 0; k++)
+        out[k] = (double)plane[y * n + k];
+    for (size_t k = 0; k < n && f->taps; k++)
+        out[k] = outside ? p->extrapolation : 0;
+    for (size_t t = 0; t < f->taps && !outside; t++) {
+        const float *restrict row = plane + (size_t)index[t] * n;
+        const double w = weight[t];
+        for (size_t k = 0; k < n && w != 0; k++)
+            out[k] += w * (double)row[k];
+    }
+}
+
+/* Where a place is one element. */
+static void mix_elements(const struct planes *p, const double *restrict line, float *restrict out)
+{
+    const struct filter *f = &p->filter[1];
+    const int64_t *index = f->index;
+    const double *weight = f->weight;
+    for (size_t x = 0; x < p->out[1]; x++, index += f->taps, weight += f->taps) {
+        const bool outside = index[0] < 0;
+        double sum = outside ? p->extrapolation : 0;
+        for (size_t t = 0; t < f->taps && !outside; t++)
+            sum = weight[t] != 0 ? sum + weight[t] * line[index[t]] : sum;
+        out[x] = (float)sum;
+    }
+}
+
+static void mix_places(const struct planes *p, const double *line, double *restrict sums,
+                       float *restrict out)
+{
+    const struct filter *f = &p->filter[1];
+    const int64_t *index = f->index;
+    const double *weight = f->weight;
+    for (size_t x = 0; x < p->out[1]; x++, index += f->taps, weight += f->taps, out += p->inner) {
+        const bool outside = index[0] < 0;
+        for (size_t k = 0; k < p->inner; k++)
+            sums[k] = outside ? p->extrapolation : 0;
+        for (size_t t = 0; t < f->taps && !outside; t++) {
+            const double *restrict place = line + (size_t)index[t] * p->inner;
+            const double w = weight[t];
+            for (size_t k = 0; k < p->inner && w != 0; k++)
+                sums[k] += w * place[k];
+        }
+        for (size_t k = 0; k < p->inner; k++)
+            out[k] = (float)sums[k];
+    }
+}
+
+static void resample_row(void *arg, size_t i, size_t slot)
 {
     const struct planes *p = arg;
-    const struct filter *down = &p->filter[0], *across = &p->filter[1];
-    const size_t n_in = p->in[0] * p->in[1], n_out = p->out[0] * p->out[1];
-    double *plane = p->work + slot * p->slot, *next = plane + n_in;
-    for (size_t k = 0; k < n_in; k++)
-        plane[k] = (double)p->x[i * n_in + k];
-    if (down->taps) {
-        ox_resample_apply(down->axis, 1, p->in[1], down->taps, down->index, down->weight,
-                          p->extrapolation, plane, next);
-        plane = next;
-        next += p->out[0] * p->in[1];
+    const size_t y = i % p->out[0], width = p->in[1] * p->inner;
+    const float *plane = p->x + i / p->out[0] * p->in[0] * width;
+    double *line = p->work + slot * p->slot;
+    float *out = p->y + i * p->out[1] * p->inner;
+    mix_rows(p, plane, y, line);
+    if (p->filter[1].taps == 0) {
+        for (size_t k = 0; k < width; k++)
+            out[k] = (float)line[k];
+    } else if (p->inner == 1) {
+        mix_elements(p, line, out);
+    } else {
+        mix_places(p, line, line + width, out);
     }
-    if (across->taps) {
-        ox_resample_apply(across->axis, p->out[0], 1, across->taps, across->index, across->weight,
-                          p->extrapolation, plane, next);
-        plane = next;
-    }
-    for (size_t k = 0; k < n_out; k++)
-        p->y[i * n_out + k] = (float)plane[k];
 }
 
 static enum ox_status make_filter(struct ox_run *r, const struct ox_resize *z, unsigned axis,
                                   struct filter *f, struct ox_error *err)
 {
+    const struct ox_resample_axis *a = &z->axes[axis];
     size_t n;
-    f->axis = &z->axes[axis];
-    if (ox_resample_is_identity(&z->how, f->axis))
+    if (ox_resample_is_identity(&z->how, a))
         return OX_OK;
-    f->taps = ox_resample_taps(&z->how, f->axis);
-    if (f->taps == 0 || OX_MUL_OVERFLOWS(f->taps, (size_t)f->axis->out, &n))
+    f->taps = ox_resample_taps(&z->how, a);
+    if (f->taps == 0 || OX_MUL_OVERFLOWS(f->taps, (size_t)a->out, &n))
         return OX_UNSUPPORTED;
     int64_t *index = ox_run_scratch(r, n, sizeof *index, err);
     double *weight = ox_run_scratch(r, n, sizeof *weight, err);
     if (!index || !weight)
         return OX_NO_MEMORY;
-    ox_resample_table(&z->how, f->axis, f->taps, index, weight);
+    ox_resample_table(&z->how, a, f->taps, index, weight);
     f->index = index;
     f->weight = weight;
     return OX_OK;
 }
 
+/* The two neighbouring axes that change; false: others do. */
+static bool find_axes(const struct ox_resize *z, const struct ox_tensor *x, unsigned *first)
+{
+    unsigned last = 1, least = x->rank;
+    for (unsigned d = 0; d < x->rank; d++) {
+        if (ox_resample_is_identity(&z->how, &z->axes[d]))
+            continue;
+        least = least < d ? least : d;
+        last = d ? d : 1;
+    }
+    *first = last - 1;
+    return least >= *first;
+}
+
 enum ox_status ox_fast_resample(struct ox_run *r, const struct ox_resize *z, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
-    size_t planes = 1, room;
+    size_t planes = 1;
     int64_t dims[OX_MOVE_RANK];
-    if (!x || x->rank < 2 || !x->n || z->how.mode == OX_RESAMPLE_NEAREST)
+    unsigned h;
+    if (!x || x->rank < 2 || !x->n || z->how.mode == OX_RESAMPLE_NEAREST || !find_axes(z, x, &h))
         return OX_UNSUPPORTED;
-    const unsigned h = x->rank - 2, w = x->rank - 1;
+    struct planes p = {.x = x->data, .inner = 1, .extrapolation = z->extrapolation};
     for (unsigned d = 0; d < x->rank; d++) {
         dims[d] = z->axes[d].out;
-        if (d < h && !ox_resample_is_identity(&z->how, &z->axes[d]))
-            return OX_UNSUPPORTED;
         planes *= d < h ? (size_t)dims[d] : 1;
+        p.inner *= d > h + 1 ? (size_t)dims[d] : 1;
     }
-    struct planes p = {.x = x->data,
-                       .in = {(size_t)x->dims[h], (size_t)x->dims[w]},
-                       .out = {(size_t)dims[h], (size_t)dims[w]},
-                       .extrapolation = z->extrapolation};
-    if (p.out[0] == 0 || p.out[1] == 0 || OX_MUL_OVERFLOWS(p.out[0], p.in[1] + p.out[1], &room) ||
-        room > SIZE_MAX / 64)
-        return OX_UNSUPPORTED;
-    p.slot = (p.in[0] * p.in[1] + room + 7) / 8 * 8;
-    OX_TRY(make_filter(r, z, h, &p.filter[0], err));
-    OX_TRY(make_filter(r, z, w, &p.filter[1], err));
+    for (unsigned k = 0; k < 2; k++) {
+        p.in[k] = (size_t)x->dims[h + k];
+        p.out[k] = (size_t)dims[h + k];
+        OX_TRY(make_filter(r, z, h + k, &p.filter[k], err));
+    }
+    p.slot = ((p.in[1] + 1) * p.inner + 7) / 8 * 8;
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
     struct ox_tensor *y;
     if (!p.work)
         return OX_NO_MEMORY;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
     p.y = y->data;
+    if (!y->n)
+        return OX_OK;
     const double flops_a_tap = 32; /* in which ox_spread() counts */
-    const double taps = (double)(p.filter[0].taps * p.out[0] * p.in[1]) +
-                        (double)(p.filter[1].taps * p.out[0] * p.out[1]);
-    ox_spread(r->env, planes, (double)planes * taps * flops_a_tap, resample_plane, &p);
+    const double taps = (double)(p.filter[0].taps + 1) * (double)(p.in[1] * p.inner) +
+                        (double)p.filter[1].taps * (double)(p.out[1] * p.inner);
+    ox_spread(r->env, planes * p.out[0], (double)(planes * p.out[0]) * taps * flops_a_tap,
+              resample_row, &p);
     return ox_env_poll(r->env, err);
 }

@@ -1,0 +1,9 @@
+/* For few_bits_avx2.c: `panel` of its table. */
+#ifndef OX_KERNELS_X86_FEW_BITS_PANEL_AVX2_H
+#define OX_KERNELS_X86_FEW_BITS_PANEL_AVX2_H
+
+#include "kernels/few_bits.h"
+
+void ox_few_bits_panel_avx2(const struct ox_few_bits *w, size_t first, size_t cols, float *out);
+
+#endif
