@@ -28,6 +28,18 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
     return OX_OK;
 }
 
+/* Scales of columns multiply the sums as that of a matrix would: they cost bytes alone, so columns that are long enough to make
+ * little of them have theirs unasked. MatMulInteger takes a vector of zero points for a matrix alone. */
+static int columns_axis(const struct ox_quant_options *options, const struct ox_stored *weight)
+{
+    const int64_t long_column = 64;
+    if (options->compat_ort)
+        return options->per_channel && weight->rank > 0 ? (int)weight->rank - 1 : -1;
+    if (weight->rank != 2)
+        return -1;
+    return options->per_channel || weight->dims[0] >= long_column ? 1 : -1;
+}
+
 /* The weights of a product or convolution. axis: of their scales. What they are added up in is the caller's to say. */
 static struct ox_weight_wish weights_of(const struct ox_walk *walk, const struct ox_node *node,
                                         int axis)
@@ -74,6 +86,15 @@ static enum ox_status rescale(struct ox_walk *walk, const char *name, struct ox_
 
 /* ---- MatMul and Gemm ---------------------------------------------------------------------------------------------- */
 
+/* Whether zero points need not be said. */
+static bool has_zeros(const struct ox_qparams *params)
+{
+    bool zeros = params->axis >= 0;
+    for (size_t i = 0; zeros && i < params->n; i++)
+        zeros = params->pairs[i].zero == 0;
+    return zeros;
+}
+
 /* x * w -> out, in integers. */
 static enum ox_status multiply(struct ox_walk *walk, const char *name, struct ox_value *input,
                                const struct ox_walked *w, struct ox_value *out,
@@ -84,7 +105,8 @@ static enum ox_status multiply(struct ox_walk *walk, const char *name, struct ox
     struct ox_value *sums = ox_walk_new(walk, out->name, "_output_quantized");
     const char *q_name = *name ? ox_quant_name(walk->q, name, "_quant") : "";
     struct ox_value *inputs[] = {x.q, w->q, x.zero, w->zero};
-    if (!sums || !q_name || !ox_walk_add(walk, "MatMulInteger", "", q_name, inputs, 4, &sums, 1))
+    const size_t n = !walk->q->options->compat_ort && has_zeros(&w->params) ? 3 : 4;
+    if (!sums || !q_name || !ox_walk_add(walk, "MatMulInteger", "", q_name, inputs, n, &sums, 1))
         return ox_no_memory(err);
     return rescale(walk, q_name, sums, &x, w, out, err);
 }
@@ -137,14 +159,9 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
     if (*reason)
         return OX_OK;
     struct ox_walked *w;
-    int rank = ox_quant_rank(q, node->inputs[1]);
-    int axis = options->per_channel && rank > 0 ? rank - 1 : -1;
-    /* MatMulInteger takes a vector of zero points for a matrix alone. */
-    if (!options->compat_ort && rank != 2)
-        axis = -1;
     const struct ox_stored *stored = ox_value_stored(node->inputs[1]);
     const struct ox_saturation sums = sums_of(walk, node, stored);
-    struct ox_weight_wish wish = weights_of(walk, node, axis);
+    struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     wish.sums = &sums;
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
@@ -187,7 +204,6 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
         return OX_OK;
     struct ox_value *b = node->inputs[1], *out = node->outputs[0];
     bool has_bias = node->n_inputs > 2 && node->inputs[2];
-    struct ox_weight_wish wish = weights_of(walk, node, options->per_channel ? 1 : -1);
     struct ox_walked *w;
     if (ox_value_stored(b)->rank != 2) {
         *reason = "its weight is no matrix";
@@ -196,6 +212,7 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
     if (ox_quant_int_attr(node, "transB", 0))
         OX_TRY(transposed(walk, b, &b, err));
     const struct ox_stored *stored = ox_value_stored(b);
+    struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     const struct ox_saturation sums = sums_of(walk, node, stored);
     wish.sums = &sums;
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
