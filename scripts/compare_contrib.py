@@ -22,6 +22,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 import contrib_formulas
+import contrib_language
 
 MICROSOFT = "com.microsoft"
 ACTIVATIONS = ["Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid"]
@@ -603,8 +604,10 @@ CASES = {
     "SparseToDenseMatMul": sparse_matmul,
     "BifurcationDetector": bifurcation,
     "CDist": lambda r: ([r.real(r.size(5), 4), r.real(r.size(5), 4)], {"metric": r.choice(["euclidean", "sqeuclidean"])}, 1),
+    **contrib_language.CASES,
 }
 BOUNDS = collections.defaultdict(lambda: 1e-5, Inverse=1e-4, CDist=1e-4, DynamicQuantizeLSTM=2e-2, QAttention=1e-4, MatMulNBits=1e-4, DynamicQuantizeMatMul=1e-4)
+HALF_BOUND = 1e-3  # a unit in the last place, where onnxruntime has steps in float16
 
 FIRST = {"GroupQueryAttention"}  # what stands behind the last key of a cache is nobody's
 LOOSE = {"QLinearSoftmax"}  # onnxruntime's exponentials are integers of a table
@@ -691,6 +694,7 @@ def departure(expected, actual, bound, loose):
         return ""
     apart = numpy.abs(expected.astype("d") - actual.astype("d"))
     if expected.dtype.kind == "f":
+        bound = max(bound, HALF_BOUND) if expected.dtype.itemsize == 2 else bound
         error = float(apart.max()) / max(1.0, float(numpy.abs(expected).max()))
         return "" if error <= bound else f"error {error:.3g}"
     if expected.dtype.itemsize == 1 and expected.dtype.kind != "b":
