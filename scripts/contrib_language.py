@@ -130,6 +130,35 @@ def multi_rotary(r):
     return [x, r.ints(most, 3, batch, length), cosines, sines], attributes, 1
 
 
+def block_mask(r, layouts, blocks):
+    """(block_row_indices, block_col_indices) of lower triangles that have their diagonals."""
+    rows, columns = [], []
+    for _ in range(layouts):
+        kept = [[c for c in range(row + 1) if c == row or r.flag()] for row in range(blocks)]
+        rows.append(numpy.cumsum([0, *map(len, kept)]))
+        columns.append(sum(kept, []))
+    longest = max(map(len, columns))
+    return numpy.array(rows, numpy.int32), numpy.array([c + [-1] * (longest - len(c)) for c in columns], numpy.int32)
+
+
+def sparse_attention(r):
+    """Of one length in a batch: where lengths differ onnxruntime reads scores that nobody wrote."""
+    batch, shared, size, most, block = r.size(3), r.size(2), 16, 64, 16
+    heads = shared * r.size(3)
+    rows = r.choice([1, r.size(most)])
+    total = r.choice([rows, r.size(most, rows)])
+    attributes = {"num_heads": heads, "kv_num_heads": shared, "sparse_block_size": block, **r.choice([{}, {"scale": 0.7}])}
+    tokens = [r.real(batch, rows, (heads + 2 * shared) * size), None, None]
+    if r.flag():
+        tokens = [r.real(batch, rows, n * size) for n in (heads, shared, shared)]
+    inputs = [*tokens, r.real(batch, shared, most, size), r.real(batch, shared, most, size), *block_mask(r, r.choice([1, heads]), most // block)]
+    inputs += [numpy.array([total], numpy.int32), numpy.full(batch, total, numpy.int32)]
+    if r.flag():
+        inputs += [r.real(most, size // 2), r.real(most, size // 2)]
+        attributes.update(do_rotary=1, rotary_interleaved=r.flag())
+    return inputs, attributes, 3
+
+
 CASES = {
     "ScaledSiLU": scaled_silu,
     "GatedAdd": gated_add,
@@ -142,5 +171,6 @@ CASES = {
     "NGramHashMapping": ngrams,
     "VarlenNGramHashMapping": packed_ngrams,
     "MRotaryEmbedding": multi_rotary,
+    "SparseAttention": sparse_attention,
     "SampleOp": lambda r: (of_type(r, r.real(*lead(r))), {}, 1),
 }

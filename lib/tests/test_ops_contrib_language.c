@@ -1,4 +1,4 @@
-/* Gates, hyper-connections, n-gram tables and three-fold positions of com.microsoft: formulas by hand and onnxruntime's values. */
+/* Gates, hyper-connections, n-gram tables, three-fold positions and sparse attention of com.microsoft: formulas by hand and onnxruntime's values. */
 #include <math.h>
 
 #include "tests/expect_op.h"
@@ -355,6 +355,46 @@ START_TEST(parts_of_a_head_turn_by_positions_of_their_own)
 }
 END_TEST
 
+/* Queries of 0 take the mean of the values that a head's layout lets them see: heads 0 and 2 all, 1 and 3 only each token's own block and
+ * the first one. */
+static struct one_op *sparse(double total, double length, double column)
+{
+    struct one_op *op = ms("SparseAttention");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x8", 0, 0, 0, 0, 0, 0, 0, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 2);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 30, 40);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x4x2", 1, 1, 1, 1, 1, 1, 9, 9);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x4x2", 0, 1, 3, 5, 7, 7, NAN, 9);
+    ONE_OP_IN(op, OX_INT32, "2x5", 0, 1, 3, 6, 10, 0, 1, 2, 4, 5);
+    ONE_OP_IN(op, OX_INT32, "2x10", 0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 1, 0, column, 3, -1, -1, -1,
+              -1, -1);
+    ONE_OP_IN(op, OX_INT32, "1", total);
+    ONE_OP_IN(op, OX_INT32, "1", length);
+    one_op_int(op, "num_heads", 4);
+    one_op_int(op, "kv_num_heads", 1);
+    one_op_int(op, "sparse_block_size", 1);
+    return op;
+}
+
+START_TEST(heads_see_the_blocks_of_their_layouts)
+{
+    struct one_op *op = sparse(3, 3, 2);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x8", 1e-6, 11, 46. / 3, 15, 20.5, 11, 46. / 3, 15, 20.5);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "1x1x4x2", 0, 1, 1, 1, 1, 1, 2, 9, 9);
+    ONE_OP_OUT(op, 2, OX_FLOAT32, "1x1x4x2", 0, 0, 1, 3, 5, 30, 40, NAN, 9);
+    one_op_free(op);
+    op = sparse(1, 1, 2);
+    RUN_OK(op, 3);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x8", 0, 30, 40, 30, 40, 30, 40, 30, 40);
+    one_op_free(op);
+    RUN_FAILS(sparse(5, 3, 2), 3, "total_sequence_length is 5");
+    RUN_FAILS(sparse(3, 4, 2), 3, "key_total_sequence_lengths[0] is 4 of 3");
+    RUN_FAILS(sparse(3, 0, 2), 3, "key_total_sequence_lengths[0] is 0");
+    RUN_FAILS(sparse(3, 3, 4), 3, "layout 1 lists no blocks of 4 x 4");
+}
+END_TEST
+
 START_TEST(sample_is_its_input)
 {
     struct one_op *op = ms("SampleOp");
@@ -380,6 +420,7 @@ int main(void)
     tcase_add_test(tcase, ngrams_end_at_eos_and_segments);
     tcase_add_test(tcase, packed_sequences_have_ngrams_of_their_own);
     tcase_add_test(tcase, parts_of_a_head_turn_by_positions_of_their_own);
+    tcase_add_test(tcase, heads_see_the_blocks_of_their_layouts);
     tcase_add_test(tcase, sample_is_its_input);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
