@@ -23,6 +23,7 @@ from onnx import TensorProto, helper
 
 import contrib_formulas
 import contrib_language
+import contrib_search
 
 MICROSOFT = "com.microsoft"
 ACTIVATIONS = ["Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid"]
@@ -720,12 +721,17 @@ def departure(expected, actual, bound, loose):
 
 def compare(tool, name, seed, folder):
     """(who answered, departures) of one case; ('refused', reason) where the peer refuses it."""
-    made, attributes, outputs = CASES[name](Random(seed))
-    inputs = [None if value is None else numpy.asarray(value) for value in made]
-    while inputs[-1] is None:
-        inputs.pop()
-    feed = {f"x{i}": value for i, value in enumerate(inputs) if value is not None}
-    model = model_of(name, inputs, attributes, outputs)
+    attributes = {}
+    if name in contrib_search.MODELS:
+        model, feed = contrib_search.MODELS[name](Random(seed))
+        inputs = list(feed.values())
+    else:
+        made, attributes, outputs = CASES[name](Random(seed))
+        inputs = [None if value is None else numpy.asarray(value) for value in made]
+        while inputs[-1] is None:
+            inputs.pop()
+        feed = {f"x{i}": value for i, value in enumerate(inputs) if value is not None}
+        model = model_of(name, inputs, attributes, outputs)
     formula = contrib_formulas.FORMULAS.get(name)
     try:
         expected = by_peer(name, model, feed) if not formula else None
@@ -745,6 +751,8 @@ def compare(tool, name, seed, folder):
         except ValueError as reason:
             wrong.append(f"{level}: {reason}")
             continue
+        if name in contrib_search.MODELS:
+            contrib_search.settle(model, expected, actual)
         for i, value in enumerate(expected[:1] if name in FIRST else expected):
             if value is not None and (reason := departure(numpy.asarray(value), actual[f"y{i}"], BOUNDS[name], name in LOOSE)):
                 wrong.append(f"{level} y{i}: {reason} {attributes} {[v if v is None else v.shape for v in inputs]}")
@@ -760,7 +768,7 @@ def main():
     args = parser.parse_args()
     departed = judged = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name in CASES:
+        for name in [*CASES, *contrib_search.MODELS]:
             if not re.search(args.only, name):
                 continue
             tally, told = collections.Counter(), []
@@ -773,7 +781,7 @@ def main():
             judged += tally["onnxruntime"] + tally["numpy"]
             print(f"{name:34}", ", ".join(f"{n} {what}" for what, n in tally.items() if n), flush=True)
             print("\n".join(told[:6]) + "\n" if told else "", end="", flush=True)
-    print(f"contrib: {judged} cases of {len(CASES)} operators, {departed} depart")
+    print(f"contrib: {judged} cases of {len(CASES) + len(contrib_search.MODELS)} operators, {departed} depart")
     return 2 if not judged else int(departed > 0)
 
 
