@@ -194,4 +194,12 @@ void ox_generation_infer(struct ox_infer *c, const struct ox_generation_inputs *
     dims[rank++] = one_value(c, 1);
     ox_infer_set_dtype(c, 0, OX_INT32);
     ox_infer_set_shape(c, 0, rank, dims);
+    if (!at->returned)
+        return;
+    const struct ox_expr *steps[4] = {ox_infer_sub(c, dims[2], ox_infer_dim(c, 0, 1)), dims[0],
+                                      one_value(c, at->beams)};
+    for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++) {
+        ox_infer_set_dtype(c, i, OX_FLOAT32);
+        ox_infer_set_shape(c, i, i == 1 ? 2 : 4, i == 1 ? dims : steps);
+    }
 }

@@ -40,7 +40,7 @@ double ox_generation_round(const struct ox_run *r, double score);
 /* What masks, penalties and the least length make of the scores. */
 enum ox_status ox_generation_process(struct ox_run *r, struct ox_generation *g,
                                      struct ox_error *err);
-/* Output 0 of [batch, max_length], or of [batch, num_return_sequences, max_length], as far as constants tell them. */
+/* Sequences of [batch, max_length]; of beams of [batch, num_return_sequences, max_length], with their scores and those of all steps. */
 void ox_generation_infer(struct ox_infer *c, const struct ox_generation_inputs *at);
 
 /* ---- The decoder -------------------------------------------------------------------------------------------------- */
