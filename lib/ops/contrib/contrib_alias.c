@@ -29,6 +29,11 @@ static enum ox_status run_quantize_linear(struct ox_run *r, struct ox_error *err
     return ox_run_standard(r, "QuantizeLinear", 21, err);
 }
 
+static enum ox_status run_sample(struct ox_run *r, struct ox_error *err)
+{
+    return ox_run_standard(r, "Identity", 1, err);
+}
+
 static enum ox_status run_trilu(struct ox_run *r, struct ox_error *err)
 {
     return ox_run_standard(r, "Trilu", 14, err);
@@ -88,5 +93,6 @@ const struct ox_op ox_ops_contrib_alias[] = {
     {MS, "Pad", 1, OX_OP_HALF, .infer = infer_pad, .run = run_pad},
     {MS, "QuantizeLinear", 1, .infer = infer_quantize_linear, .run = run_quantize_linear,
      .fast = ox_fast_quantize},
+    {MS, "SampleOp", 1, OX_OP_HALF, .infer = ox_rule_same, .run = run_sample},
     {MS, "Trilu", 1, OX_OP_HALF, .infer = ox_rule_same, .run = run_trilu},
     {0}};
