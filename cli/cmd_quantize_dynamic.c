@@ -22,8 +22,7 @@ static const struct opt options[] = {
      "type of the weights"},
     {0, "per-channel", OPT_FLAG, FIELD(per_channel), NULL, NULL,
      "a scale for each output channel of a product's weights; those of convolutions and of "
-     "products of "
-     "64 rows or more have one anyway"},
+     "products of 64 rows or more have one anyway"},
     {0, "reduce-range", OPT_FLAG, FIELD(reduce_range), NULL, NULL,
      "weights of 7 bits; --processor narrows only those that need it"},
     {0, "processor", OPT_CHOICE, FIELD(processor), "HOW", QUANTIZE_PROCESSORS,

@@ -87,12 +87,12 @@ static enum ox_status rescale(struct ox_walk *walk, const char *name, struct ox_
 /* ---- MatMul and Gemm ---------------------------------------------------------------------------------------------- */
 
 /* Whether zero points need not be said. */
-static bool has_zeros(const struct ox_qparams *params)
+static bool all_zero(const struct ox_qparams *params)
 {
-    bool zeros = params->axis >= 0;
-    for (size_t i = 0; zeros && i < params->n; i++)
-        zeros = params->pairs[i].zero == 0;
-    return zeros;
+    bool zero = params->axis >= 0;
+    for (size_t i = 0; zero && i < params->n; i++)
+        zero = params->pairs[i].zero == 0;
+    return zero;
 }
 
 /* x * w -> out, in integers. */
@@ -105,7 +105,7 @@ static enum ox_status multiply(struct ox_walk *walk, const char *name, struct ox
     struct ox_value *sums = ox_walk_new(walk, out->name, "_output_quantized");
     const char *q_name = *name ? ox_quant_name(walk->q, name, "_quant") : "";
     struct ox_value *inputs[] = {x.q, w->q, x.zero, w->zero};
-    const size_t n = !walk->q->options->compat_ort && has_zeros(&w->params) ? 3 : 4;
+    const size_t n = !walk->q->options->compat_ort && all_zero(&w->params) ? 3 : 4;
     if (!sums || !q_name || !ox_walk_add(walk, "MatMulInteger", "", q_name, inputs, n, &sums, 1))
         return ox_no_memory(err);
     return rescale(walk, q_name, sums, &x, w, out, err);
