@@ -10,7 +10,7 @@ enum {
     ROWS = 128,
     LEAST_ROWS = 24,
     NEAR = 1 << 14, /* bytes of rows that stay near beside a panel */
-    PANELS = 2      /* whose sums stay near until they become results */
+    PANELS = 2 /* of so many rows, whose sums stay near until they become results; more of fewer */
 };
 
 /* A row that is laid out; what is laid behind a segment is the next one's, or room. */
@@ -121,7 +121,7 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
     const struct strip s = strip_of(k, task, slot);
     const struct ox_integer_block *b = &s.b;
     const size_t most = ox_even_part(b->m1 - b->m0, strip_rows(k), OX_INTEGER_MIXED_ROWS);
-    const size_t chunk = s.bytes ? b->cols : PANELS * t->nr;
+    const size_t chunk = s.bytes ? b->cols : sums_of(k) / most / t->nr * t->nr;
     int32_t terms[ROWS];
     for (size_t m = b->m0, rows; m < b->m1; m += rows) {
         rows = ox_least(most, b->m1 - m);
