@@ -1,11 +1,17 @@
 /* struct ox_compute for a vector width: the includer has included vec_<isa>.h and transpose_tmpl.h and defines MR, PANELS (that are summed at once where
- * there are more than one), POINTERS (rows whose addresses all fit into registers), AHEAD (floats of weights fetched ahead) and ROWS_AHEAD; NR is two vectors. */
+ * there are more than one), POINTERS (rows whose addresses all fit into registers), AHEAD (floats of weights fetched ahead), ROWS_AHEAD and,
+ * where a line's tiles of one vector may be higher, SLIM_ROWS; NR is two vectors. */
 #include "kernels/inline.h"
 
 enum { NR = 2 * VW, LINE = 16, FAR = 128, PACK_AHEAD = 12, UNROLL = 4 };
 /* Two panels at once take half as many rows, and fewer loads for as many products: where a core does two products a cycle but loads
  * one vector, it is the loads that count. */
 enum { VECS = 2 * PANELS, WIDE_ROWS = MR / PANELS };
+#ifdef SLIM_ROWS
+enum { ROWS_MOST = SLIM_ROWS };
+#else
+enum { ROWS_MOST = MR };
+#endif
 
 #include "kernels/ends_tmpl.h"
 

@@ -138,7 +138,7 @@ INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsi
         leave_common(t, rows, vecs, first, true, left - (vecs - 1) * VW, sum);
         return;
     }
-    VF sums[MR][VECS];
+    VF sums[ROWS_MOST][VECS];
 #pragma GCC unroll 16
     for (unsigned i = 0; i < rows; i++) {
 #pragma GCC unroll 4

@@ -101,7 +101,7 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
                        const struct across to, size_t x, size_t first, const float *weights,
                        bool common, const char *next, size_t bytes, size_t every)
 {
-    VF sum[MR][VECS];
+    VF sum[ROWS_MOST][VECS];
     clear(rows, to.vecs, sum);
     if (!every) {
         expect(out, rows, to.vecs, first);
@@ -259,6 +259,17 @@ HIGH(HALF)
 static void(*const two_panels[]) LINE_OF_ROWS = {LOWS(two)};
 static void(*const half_vector[MR]) LINE_OF_ROWS = {LOWS(half), HIGHS(half)};
 #endif
+#ifdef SLIM_ROWS
+/* Sums of six rows of one vector are too few for a core that starts two products a cycle and ends them four cycles later. */
+#define SLIM(n)                                                                                    \
+    static void slim_##n LINE_OF_ROWS                                                              \
+    {                                                                                              \
+        line_tiles(l, n, (struct across){1, false}, part, first, b);                               \
+    }
+HIGH(SLIM)
+static void(*const one_vector[SLIM_ROWS]) LINE_OF_ROWS = {LOWS(one), HIGHS(slim)};
+#undef SLIM
+#endif
 #undef LINES
 #undef ONE
 #undef HALF
@@ -296,6 +307,10 @@ static void line(const struct ox_line *l)
             line_past(l, two_panels, WIDE_ROWS, j, b);
         else if ((left - 1) % VW < VW / 2)
             line_past(l, half_vector, MR, j, b);
+#endif
+#ifdef SLIM_ROWS
+        else if (left <= VW)
+            line_past(l, one_vector, SLIM_ROWS, j, b);
 #endif
         else
             line_past(l, one_panel, MR, j, b);

@@ -48,7 +48,7 @@ INLINE void step(const unsigned rows, const unsigned vecs, const float *const *a
 
 /* Rows at equal steps: a pointer for each two of them, of which an instruction takes the first as it is and the second at an index.
  * More instructions a step, or pointers kept in memory, cost where the core is shared with a neighbour. */
-enum { PAIRS = (MR + 1) / 2 };
+enum { PAIRS = (ROWS_MOST + 1) / 2 };
 
 struct pairs {
     const float *at[PAIRS];

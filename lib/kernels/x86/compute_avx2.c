@@ -10,6 +10,7 @@
 
 #define MR 6
 #define PANELS 1
+#define SLIM_ROWS 12
 #define POINTERS 6
 #define AHEAD 192
 #define ROWS_AHEAD 1
