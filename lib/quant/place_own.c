@@ -104,6 +104,8 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "its weight is not constant";
     if (constant(place, x) && (!product || constant(place, w)))
         return "its first input is constant";
+    if (ox_place_handed_on(x) || ox_place_handed_on(w))
+        return "its weight is state of a loop, which each turn would quantize anew";
     if (!constant(place, x) && !has_range(place, x))
         return "the calibration saw nothing of its input, or zeros alone";
     if (!constant(place, w) && !has_range(place, w))
