@@ -28,16 +28,18 @@ static enum ox_status quantize_input(struct ox_walk *walk, struct ox_value *valu
     return OX_OK;
 }
 
+/* Rows of a matrix whose columns are worth something of their own. */
+enum { LONG_COLUMN = 64 };
+
 /* Scales of columns multiply the sums as that of a matrix would: they cost bytes alone, so columns that are long enough to make
  * little of them have theirs unasked. MatMulInteger takes a vector of zero points for a matrix alone. */
 static int columns_axis(const struct ox_quant_options *options, const struct ox_stored *weight)
 {
-    const int64_t long_column = 64;
     if (options->compat_ort)
         return options->per_channel && weight->rank > 0 ? (int)weight->rank - 1 : -1;
     if (weight->rank != 2)
         return -1;
-    return options->per_channel || weight->dims[0] >= long_column ? 1 : -1;
+    return options->per_channel || weight->dims[0] >= LONG_COLUMN ? 1 : -1;
 }
 
 /* The weights of a product or convolution. axis: of their scales. What they are added up in is the caller's to say. */
@@ -150,6 +152,12 @@ static struct ox_saturation sums_of(const struct ox_walk *walk, const struct ox_
     return sums;
 }
 
+/* Short columns have few pairs to choose a scale by and take little time: uint8, which runtimes add exactly, loses nothing there. */
+static bool may_turn(const struct ox_quant_options *options, const struct ox_stored *weight)
+{
+    return options->processor == OX_QUANT_ANY && weight->rank == 2 && weight->dims[0] < LONG_COLUMN;
+}
+
 enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, const char **reason,
                                  struct ox_error *err)
 {
@@ -163,6 +171,7 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
     const struct ox_saturation sums = sums_of(walk, node, stored);
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     wish.sums = &sums;
+    wish.may_turn = may_turn(options, stored);
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
@@ -215,6 +224,7 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     const struct ox_saturation sums = sums_of(walk, node, stored);
     wish.sums = &sums;
+    wish.may_turn = may_turn(options, stored);
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
     OX_TRY(ox_walk_weight(walk, b, &wish, &w, reason, err));
     if (!w)

@@ -39,6 +39,43 @@ bool ox_place_constant(const struct ox_place *place, const struct ox_value *valu
                                          : ox_value_stored(value) != NULL;
 }
 
+/* The output of a body that is the next turn's value of input i; NULL: it is none of the loop's state. */
+static const struct ox_value *next_turn(const struct ox_graph *body, size_t i)
+{
+    const bool loop = ox_is_op(body->parent, "Loop");
+    size_t n_states = body->n_inputs, at = i;
+    if (loop) { /* number and condition go in, the condition comes out */
+        if (i < 2)
+            return NULL;
+        at = i - 1;
+    } else {
+        const int64_t n_scanned = ox_quant_int_attr(body->parent, "num_scan_inputs", 0);
+        n_states -= n_scanned > 0 && (size_t)n_scanned <= n_states ? (size_t)n_scanned : 0;
+    }
+    return i < n_states && at < body->n_outputs ? body->outputs[at] : NULL;
+}
+
+bool ox_place_handed_on(const struct ox_value *value)
+{
+    static const char *const parts[] = {"Identity", "Transpose", "Slice",     "Split",
+                                        "Reshape",  "Squeeze",   "Unsqueeze", NULL};
+    while (value->producer && ox_is_any_op(value->producer, parts) && value->producer->inputs[0])
+        value = value->producer->inputs[0];
+    const struct ox_graph *body = value->graph;
+    const struct ox_node *parent = body->parent;
+    if (!value->is_input || !parent || !(ox_is_op(parent, "Loop") || ox_is_op(parent, "Scan")))
+        return false;
+    for (size_t i = 0; i < body->n_inputs; i++) {
+        if (body->inputs[i] != value)
+            continue;
+        const struct ox_value *next = next_turn(body, i);
+        while (next && next->producer && ox_is_op(next->producer, "Identity"))
+            next = next->producer->inputs[0];
+        return next == value;
+    }
+    return false;
+}
+
 bool ox_place_has(const struct ox_place *place, const struct ox_value *value)
 {
     return value && (place->marks[value->id].kind || place->marks[value->id].is_bias);

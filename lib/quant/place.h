@@ -79,6 +79,8 @@ struct ox_qparam ox_place_pair(const struct ox_place *place, const struct ox_val
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value);
 /* With compat_ort an initializer of the graph itself; else a Constant node's value too. */
 bool ox_place_constant(const struct ox_place *place, const struct ox_value *value);
+/* Part of what each turn of a loop gets as the one before it did: of weights, in models of Keras. */
+bool ox_place_handed_on(const struct ox_value *value);
 bool ox_place_has(const struct ox_place *place, const struct ox_value *value);
 void ox_place_activation(struct ox_place *place, struct ox_value *value);
 void ox_place_same(struct ox_place *place, struct ox_value *output, struct ox_value *input);

@@ -104,6 +104,8 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "its weight is not constant";
     if (constant(place, x) && (!product || constant(place, w)))
         return "its first input is constant";
+    if (ox_place_handed_on(x) || ox_place_handed_on(w))
+        return "its weight is state of a loop, which each turn would quantize anew";
     if (!constant(place, x) && !has_range(place, x))
         return "the calibration saw nothing of its input, or zeros alone";
     if (!constant(place, w) && !has_range(place, w))
@@ -399,6 +401,16 @@ static void push_up(struct ox_place *place, struct ox_node *node)
         ox_place_same(place, node->outputs[i], in);
 }
 
+/* A part may have a much smaller range than the whole: then its own scale is worth more. */
+static bool is_narrow_part(struct ox_place *place, const struct ox_node *mover)
+{
+    const struct ox_mark *a = ox_place_mark(place, mover->inputs[0]);
+    const struct ox_mark *b = ox_place_mark(place, mover->outputs[0]);
+    float whole = a->range.most - a->range.least, part = b->range.most - b->range.least;
+    return (ox_is_op(mover, "Slice") || ox_is_op(mover, "Gather") || ox_is_op(mover, "Split")) &&
+           part < whole * 0.75f;
+}
+
 /* What integers are without rounding: one of several parts of them, or their positive ones. */
 static bool part_of_marked(struct ox_place *place, const struct ox_value *value)
 {
@@ -417,6 +429,22 @@ static bool from_marked(struct ox_place *place, const struct ox_value *value)
                                             part_of_marked(place, node->inputs[0]));
 }
 
+/* One value, and what pools and other movers make of it, as in spatial pyramids: one scale serves all. */
+static bool joins_one_value(const struct ox_node *node)
+{
+    const struct ox_value *one = NULL;
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        const struct ox_value *from = node->inputs[i];
+        while (from && from->producer && ox_is_op(from->producer, "MaxPool"))
+            from = from->producer->inputs[0];
+        if (!from || !from->producer || !ox_is_any_op(from->producer, mixers) ||
+            (one && from != one))
+            return false;
+        one = from;
+    }
+    return ox_is_op(node, "Concat");
+}
+
 /* A sum, product or pool between integers runs on integers, if all of its inputs become such. */
 static void join_mixer(struct ox_place *place, struct ox_node *node)
 {
@@ -430,11 +458,23 @@ static void join_mixer(struct ox_place *place, struct ox_node *node)
             return;
         n_marked += marked(place, in) || from_marked(place, in);
     }
-    for (size_t i = 0; n_marked && i < n; i++)
+    for (size_t i = 0; (n_marked || joins_one_value(node)) && i < n; i++)
         ox_place_activation(place, node->inputs[i]);
 }
 
-/* What a mixer makes for others that all make integers, as in squeeze and excitation: with it on integers they run on integers too. */
+/* A mixer that makes integers, or a mover that does of all or much of its input. */
+static bool takes_integers(struct ox_place *place, const struct ox_node *user,
+                           const struct ox_value *value)
+{
+    if (ox_is_any_op(user, movers))
+        return user->n_outputs == 1 && user->inputs[0] == value && makes_integers(place, user) &&
+               !is_narrow_part(place, user);
+    return ox_is_any_op(user, mixers) && marked(place, user->outputs[0]) &&
+           !ox_quant_unwanted(place->q, user);
+}
+
+/* What a mixer makes for several that all make integers, as in squeeze and excitation, or slices in place of a Split: with it on
+ * integers they run on integers too. */
 static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
 {
     struct ox_value *out = node->outputs[0];
@@ -447,9 +487,7 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
     for (size_t i = 0; i < node->n_inputs; i++)
         from_marked |= marked(place, node->inputs[i]);
     for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
-        const struct ox_node *user = uses->uses[i].node;
-        if (!ox_is_any_op(user, mixers) || !marked(place, user->outputs[0]) ||
-            ox_quant_unwanted(place->q, user))
+        if (!takes_integers(place, uses->uses[i].node, out))
             return;
     }
     if (!from_marked)
@@ -483,11 +521,7 @@ static bool join_ends(struct ox_place *place, struct ox_node *node)
         !marked(place, out) || ox_place_mark(place, out)->share ||
         ox_place_mark(place, in)->share == out)
         return false;
-    /* A slice may have a much smaller range than the whole: then its own scale is worth more. */
-    const struct ox_mark *a = ox_place_mark(place, in), *b = ox_place_mark(place, out);
-    float whole = a->range.most - a->range.least, part = b->range.most - b->range.least;
-    if ((ox_is_op(node, "Slice") || ox_is_op(node, "Gather") || ox_is_op(node, "Split")) &&
-        part < whole * 0.75f)
+    if (is_narrow_part(place, node))
         return false;
     ox_place_same(place, out, in);
     return true;

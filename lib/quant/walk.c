@@ -137,6 +137,28 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
 
 /* ---- Constants ---------------------------------------------------------------------------------------------------- */
 
+/* int8 as uint8 around 128. */
+static void turn_unsigned(struct ox_qparams *params)
+{
+    params->type = OX_UINT8;
+    for (size_t i = 0; i < params->n; i++)
+        params->pairs[i].zero += 128;
+}
+
+/* Scales so large that sums do not saturate, or uint8, whose sums never do. */
+static enum ox_status avoid_saturation(struct ox_walk *walk, const struct ox_tensor *values,
+                                       const struct ox_weight_wish *wish, struct ox_qparams *params,
+                                       double *widened, struct ox_error *err)
+{
+    const struct ox_qparams plain = *params;
+    OX_TRY(ox_saturation_widen(wish->sums, 1, values, params, &walk->q->arena, widened, err));
+    if (wish->may_turn && *widened > 1) {
+        *params = plain;
+        turn_unsigned(params);
+    }
+    return OX_OK;
+}
+
 static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
                             const struct ox_tensor *values, const struct ox_weight_wish *wish,
                             struct ox_walked *made, struct ox_error *err)
@@ -144,13 +166,14 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
     struct ox_quant *q = walk->q;
     struct ox_tensor *quantized;
     double widened = 1;
-    const bool adds = wish->sums && made->params.type == OX_INT8;
-    const bool avoid = adds && ox_saturation_avoided(q->options);
+    const bool may_saturate = wish->sums && made->params.type == OX_INT8;
+    const bool avoid = may_saturate && ox_saturation_avoided(q->options);
     if (avoid)
-        OX_TRY(ox_saturation_widen(wish->sums, 1, values, &made->params, &q->arena, &widened, err));
+        OX_TRY(avoid_saturation(walk, values, wish, &made->params, &widened, err));
+    const bool adds = may_saturate && made->params.type == OX_INT8;
     OX_TRY(ox_quantize_cancelling(&quantized, ox_env_budget(q->model->env), values, &made->params,
                                   wish->outputs, wish->live, err));
-    if (avoid)
+    if (avoid && adds)
         ox_saturation_settle(wish->sums, 1, values, &made->params, quantized);
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale = ox_quant_name(q, value->name, "_scale");
@@ -191,11 +214,8 @@ enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
         *out = NULL;
         return *reason ? OX_OK : ox_no_memory(err);
     }
-    if (status == OX_OK && wish->as_unsigned && wish->type == OX_INT8) {
-        made.params.type = OX_UINT8;
-        for (size_t i = 0; i < made.params.n; i++)
-            made.params.pairs[i].zero += 128;
-    }
+    if (status == OX_OK && wish->as_unsigned && wish->type == OX_INT8)
+        turn_unsigned(&made.params);
     if (status == OX_OK)
         status = store(walk, value, values, wish, &made, err);
     else

@@ -142,36 +142,47 @@ static bool spelled_product(struct ox_rewrite *rw, struct ox_node *mul)
     return false;
 }
 
-/* x clip(x + 3, 0, 6) / 6, and clip(x + 3, 0, 6) / 6 alone. */
-static bool spelled_quotient(struct ox_rewrite *rw, struct ox_node *node)
+/* clip(x + 3, 0, 6) / 6, and with *mul x clip(x + 3, 0, 6) / 6. */
+static bool is_sixth(struct ox_rewrite *rw, const struct ox_node *node, struct ox_value **x,
+                     struct ox_node **mul)
 {
-    struct ox_value *value = ox_input(node, 0), *x;
+    struct ox_value *value = ox_input(node, 0);
     bool by = ox_is_op(node, "Mul");
+    *mul = NULL;
     if (by && value && !ox_const_is(rw, node->inputs[1], 1.0 / 6))
         value = ox_const_is(rw, value, 1.0 / 6) ? node->inputs[1] : NULL;
     if (!value || (!by && !ox_const_is(rw, node->inputs[1], 6)))
         return false;
-    if (is_relu6_of_3(rw, value, &x) && ox_dtype_of_value(rw, x) == OX_FLOAT32) {
-        become(rw, node, x, "HardSigmoid", 1.0f / 6, 0.5f);
+    if (is_relu6_of_3(rw, value, x) && ox_dtype_of_value(rw, *x) == OX_FLOAT32)
         return true;
-    }
-    const struct ox_node *mul = ox_made_by(rw, value, "Mul", true);
-    for (size_t k = 0; mul && k < 2; k++) {
-        if (is_relu6_of_3(rw, mul->inputs[1 - k], &x) && x == mul->inputs[k]) {
-            become(rw, node, x, "HardSwish", 0, 0);
+    *mul = ox_made_by(rw, value, "Mul", true);
+    for (size_t k = 0; *mul && k < 2; k++) {
+        if (is_relu6_of_3(rw, (*mul)->inputs[1 - k], x) && *x == (*mul)->inputs[k])
             return true;
-        }
     }
     return false;
 }
 
+static bool spelled_quotient(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *x;
+    struct ox_node *mul;
+    if (!is_sixth(rw, node, &x, &mul))
+        return false;
+    become(rw, node, x, mul ? "HardSwish" : "HardSigmoid", mul ? 0 : 1.0f / 6, mul ? 0 : 0.5f);
+    return true;
+}
+
+static bool may_be_spelled(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    return (ox_is_op(node, "Mul") || ox_is_op(node, "Div")) && node->n_inputs == 2 &&
+           node->inputs[0] && node->inputs[1] && node->outputs[0] &&
+           ox_dtype_of_value(rw, node->outputs[0]) == OX_FLOAT32;
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
-    bool mul = ox_is_op(node, "Mul"), div = ox_is_op(node, "Div");
-    if (!(mul || div) || node->n_inputs != 2 || !node->inputs[0] || !node->inputs[1] ||
-        !node->outputs[0] || ox_dtype_of_value(rw, node->outputs[0]) != OX_FLOAT32)
-        return;
-    if (!spelled_quotient(rw, node) && mul)
+    if (may_be_spelled(rw, node) && !spelled_quotient(rw, node) && ox_is_op(node, "Mul"))
         spelled_product(rw, node);
 }
 
@@ -179,4 +190,27 @@ enum ox_status ox_pass_activations(struct ox_rewrite *rw, struct ox_graph *graph
                                    struct ox_error *err)
 {
     return ox_rw_each(rw, graph, NULL, look_at, err);
+}
+
+/* ---- By operators of the standard ------------------------------------------------------------------------------- */
+
+static void name_gate(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_value *x;
+    struct ox_node *mul;
+    if (!may_be_spelled(rw, node) || !is_sixth(rw, node, &x, &mul))
+        return;
+    struct ox_node *gate = mul ? mul : node;
+    ox_rw_clear_attrs(rw, gate);
+    ox_rw_become(rw, gate, "HardSigmoid", "", &x, 1);
+    rw->failed |=
+        !ox_node_set_float(gate, "alpha", 1.0f / 6) || !ox_node_set_float(gate, "beta", 0.5f);
+    if (mul)
+        ox_rw_become(rw, node, "Mul", "", (struct ox_value *[]){x, mul->outputs[0]}, 2);
+}
+
+enum ox_status ox_pass_name_gates(struct ox_rewrite *rw, struct ox_graph *graph,
+                                  struct ox_error *err)
+{
+    return ox_rw_each(rw, graph, NULL, name_gate, err);
 }
