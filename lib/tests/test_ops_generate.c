@@ -156,8 +156,7 @@ static void fails(const char *text, int32_t most, enum ox_status status, const c
     give(&f, ids, 1, 2, most, table);
     fill_rest(&f);
     ck_assert_int_eq(text_run_once(&f), status);
-    ck_assert_msg(strstr(f.err.message, message), "'%s' has no '%s'",
-                  f.err.message, message);
+    ck_assert_msg(strstr(f.err.message, message), "'%s' has no '%s'", f.err.message, message);
     text_close(&f);
 }
 
