@@ -96,6 +96,49 @@ def gpt2(r, vocabulary, layers, scale):
     return g.make("decoder")
 
 
+def layer_of(g, x, pasts, cross, self_bias, cross_bias):
+    """A decoder's layer with attention to itself and to an encoder: x, and the keys and values with the new ones."""
+    query, key, value = (g("Squeeze", part, g.ints(0)) for part in g("Split", g.heads(g("MatMul", x, g.weight(WIDTH, 3 * WIDTH)), 3), g.ints(1, 1, 1), axis=0, outputs=3))
+    presents = [g("Concat", past, new, axis=2) for past, new in zip(pasts, (key, value))]
+    x = g.attend(x, query, *presents, self_bias)
+    query = g("Squeeze", g.heads(g("MatMul", x, g.weight(WIDTH, WIDTH))), g.ints(0))
+    return g.attend(x, query, *cross, cross_bias), presents
+
+
+def t5_encoder(r, vocabulary, layers):
+    """Keys and values that the decoder's layers attend to."""
+    g = Graph(r)
+    ids = g.input("encoder_input_ids", ["batch", "length"], TensorProto.INT32)
+    g.input("encoder_attention_mask", ["batch", "length"], TensorProto.INT32)
+    x = g("Gather", g.weight(vocabulary, WIDTH, scale=1), ids)
+    for i in range(layers):
+        for part in ("key", "value"):
+            cross = g("Squeeze", g.heads(g("MatMul", x, g.weight(WIDTH, WIDTH))), g.ints(0))
+            g.output(cross, f"present_{part}_cross_{i}", ["batch", HEADS, "length", SIZE])
+    return g.make("encoder")
+
+
+def t5_decoder(r, vocabulary, layers, scale):
+    """Of one token at a time: were their number open, onnxruntime would give it whole sequences beside their past."""
+    g = Graph(r)
+    ids = g.input("input_ids", ["batch", 1], TensorProto.INT32)
+    mask = g.input("encoder_attention_mask", ["batch", "length"], TensorProto.INT32)
+    ports = {}
+    for kind, columns in (("self", "past"), ("cross", "length")):
+        ports[kind] = [[g.input(f"past_{part}_{kind}_{i}", ["batch", HEADS, columns, SIZE]) for part in ("key", "value")] for i in range(layers)]
+    x = g("Gather", g.weight(vocabulary, WIDTH, scale=1), ids)
+    causal = g.bias(g.causal(g.size(ids, 1), g.size(ports["self"][0][0], 2)))
+    seen, presents = g.bias(g.key_mask(mask)), []
+    for pasts, cross in zip(ports["self"], ports["cross"]):
+        x, made = layer_of(g, x, pasts, cross, causal, seen)
+        presents.append(made)
+    g.output(g.logits(x, vocabulary, scale), "logits", ["batch", 1, vocabulary])
+    for i, made in enumerate(presents):
+        for part, present in zip(("key", "value"), made):
+            g.output(present, f"present_{part}_self_{i}", ["batch", HEADS, "total", SIZE])
+    return g.make("decoder")
+
+
 def model_of(name, attributes, inputs, outputs):
     """(model, feed). None is an omitted input."""
     names = ["" if value is None else f"x{i}" for i, value in enumerate(inputs)]
@@ -151,22 +194,42 @@ def greedy(r):
     return model_of("GreedySearch", attributes, inputs, 1)
 
 
+def beam_inputs(r, ids, mask, vocabulary, longest):
+    """onnxruntime does not take the node without min_length and length_penalty."""
+    beams = r.size(4)
+    inputs = [ids, one(longest), one(r.choice([0, r.size(longest)])), one(beams), one(r.size(beams)), one(r.rng.uniform(-1, 2), numpy.float32)]
+    return [*inputs, r.choice([None, one(r.rng.uniform(0.5, 2), numpy.float32)]), *masks(r, len(ids), vocabulary), mask]
+
+
+def beam_model(r, ids, attributes, inputs):
+    """With more batches than one onnxruntime asks of another batch's scores whether one can become better, and scores of those that ended are
+    nobody's."""
+    alone = len(ids) == 1
+    attributes["early_stopping"] = r.flag() if alone else 1
+    return model_of("BeamSearch", attributes, inputs, r.size(3 if alone else 2))
+
+
 def beam(r):
     vocabulary = r.size(14, 4)
     attributes = settings(r, vocabulary)
     ids, mask = prompt_of(r, vocabulary, attributes["pad_token_id"])
-    longest, beams = ids.shape[1] + r.size(8), r.size(4)
-    # onnxruntime does not take the node without min_length and length_penalty.
-    inputs = [ids, one(longest), one(r.choice([0, r.size(longest)])), one(beams), one(r.size(beams)), one(r.rng.uniform(-1, 2), numpy.float32)]
-    inputs += [r.choice([None, one(r.rng.uniform(0.5, 2), numpy.float32)])]
-    inputs += [*masks(r, len(ids), vocabulary), mask]
+    inputs = beam_inputs(r, ids, mask, vocabulary, ids.shape[1] + r.size(8))
     layers, scale = r.size(2), r.choice([1, 3])
-    # With more batches than one onnxruntime asks of another batch's scores whether one can become better, and scores of those that ended are nobody's.
-    alone = len(ids) == 1
-    attributes.update(early_stopping=r.flag() if alone else 1, model_type=0, decoder=gpt2(r, vocabulary, layers, scale))
+    attributes.update(model_type=0, decoder=gpt2(r, vocabulary, layers, scale))
     if r.flag():
         attributes["init_decoder"] = gpt2(r, vocabulary, layers, scale)
-    return model_of("BeamSearch", attributes, inputs, r.size(3 if alone else 2))
+    return beam_model(r, ids, attributes, inputs)
+
+
+def beam_encoded(r):
+    vocabulary = r.size(14, 4)
+    attributes = settings(r, vocabulary)
+    ids, mask = prompt_of(r, vocabulary, attributes["pad_token_id"])
+    start = r.choice([None, r.ints(vocabulary, len(ids), r.size(4), dtype=numpy.int32)])
+    inputs = beam_inputs(r, ids, mask, vocabulary, (1 if start is None else start.shape[1]) + r.size(8))
+    layers, scale = r.size(2), r.choice([1, 3])
+    attributes.update(model_type=1, decoder_start_token_id=r.size(vocabulary - 1, 0), encoder=t5_encoder(r, vocabulary, layers), decoder=t5_decoder(r, vocabulary, layers, scale))
+    return beam_model(r, ids, attributes, [*inputs, start])
 
 
 def settle(model, expected, actual):
@@ -184,4 +247,4 @@ def settle(model, expected, actual):
             expected[2][i] = step
 
 
-MODELS = {"GreedySearch": greedy, "BeamSearch": beam}
+MODELS = {"GreedySearch": greedy, "BeamSearch": beam, "BeamSearch T5": beam_encoded}

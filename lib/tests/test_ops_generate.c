@@ -162,7 +162,7 @@ static void fails(const char *text, int32_t most, enum ox_status status, const c
 
 START_TEST(what_cannot_be_searched_is_refused)
 {
-    fails(GREEDY("", TABLE, "ids, most"), 2, OX_INPUT, "max_length is 2, input_ids has 2 already");
+    fails(GREEDY("", TABLE, "ids, most"), 2, OX_INPUT, "max_length is 2, the prompt has 2 already");
     fails(GREEDY("vocab_size = 5, ", TABLE, "ids, most"), 4, OX_INPUT,
           "made no scores [1, tokens, at least 5]");
     fails(GREEDY("", "d (int32[n, s] i, int32[n, s] p) => (float[n, s, 4] l) { l = Gather(t, i) }",
