@@ -316,9 +316,9 @@ enum ox_status ox_decoder_open(struct ox_run *r, struct ox_generation *g, struct
     OX_TRY(open_graphs(r, d, err));
     if (type == 0)
         return open_alone(r, g, d, err);
-    if (type == 1 && g->at->beams)
+    if ((type == 1 || type == 2) && g->at->beams)
         return ox_decoder_open_encoded(r, g, d, err);
     return ox_run_fail(r, err, OX_UNSUPPORTED,
                        "model_type %" PRId64 " is not served: 0 (a decoder alone)%s", type,
-                       g->at->beams ? " and 1 (behind an encoder) are" : " is");
+                       g->at->beams ? ", 1 and 2 (behind an encoder) are" : " is");
 }

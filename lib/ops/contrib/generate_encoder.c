@@ -76,7 +76,7 @@ static enum ox_status read_start(struct ox_run *r, struct ox_generation *g, bool
     return ids ? OX_OK : OX_NO_MEMORY;
 }
 
-/* 1 where the encoder's input is no padding. */
+/* 1 where the encoder's input is no padding before the first token. */
 static enum ox_status read_mask(struct ox_run *r, const struct ox_generation *g,
                                 struct ox_datum **out, struct ox_error *err)
 {
@@ -93,8 +93,12 @@ static enum ox_status read_mask(struct ox_run *r, const struct ox_generation *g,
     if (ids->dtype != OX_INT32)
         return ox_run_fail(r, err, OX_INPUT, "input_ids are no tokens, and need an attention_mask");
     OX_TRY(ox_run_tensor(r, OX_INT32, ids->rank, ids->dims, &mask, err));
-    for (size_t i = 0; i < ids->n; i++)
-        ((int32_t *)mask->data)[i] = ((const int32_t *)ids->data)[i] != g->pad;
+    const size_t length = g->batch ? ids->n / g->batch : 0;
+    bool begun = false;
+    for (size_t i = 0; i < ids->n; i++) {
+        begun = (begun && i % length) || ((const int32_t *)ids->data)[i] != g->pad;
+        ((int32_t *)mask->data)[i] = begun;
+    }
     enum ox_status status = ox_datum_of_tensor(out, mask, err);
     ox_tensor_release(mask);
     return status;
