@@ -226,7 +226,7 @@ def beam_model(r, ids, attributes, inputs, name="BeamSearch"):
     nobody's."""
     alone = len(ids) == 1
     attributes["early_stopping"] = r.flag() if alone else 1
-    return model_of(name, attributes, inputs, r.size(3 if alone else 2))
+    return model_of(name, attributes, inputs, r.size(3 if alone else 2, 2))
 
 
 def beam(r):

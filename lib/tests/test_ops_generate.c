@@ -241,6 +241,111 @@ START_TEST(a_batch_ends_early)
 }
 END_TEST
 
+/* ---- Behind an encoder -------------------------------------------------------------------------------------------- */
+
+/* An encoder's keys are its mask; the row of t is the last token and how many the mask leaves. */
+#define KEYS                                                                                       \
+    "mf = Cast <to = 1> (encoder_attention_mask) "                                                 \
+    "ax = Constant <value = int64[2] {1, 3}> () present_key_cross_0 = Unsqueeze (mf, ax) "         \
+    "present_value_cross_0 = Identity (present_key_cross_0) "
+#define ENCODER                                                                                    \
+    "e (int32[n, s] encoder_input_ids, int32[n, s] encoder_attention_mask) => "                    \
+    "(float[n, 1, s, 1] present_key_cross_0, float[n, 1, s, 1] present_value_cross_0) { " KEYS "}"
+#define SCORES                                                                                     \
+    "at = Constant <value = int64[3] {1, 2, 3}> () "                                               \
+    "sum = ReduceSum <keepdims = 0> (past_value_cross_0, at) how = Cast <to = 6> (sum) "           \
+    "one = Constant <value = int64[1] {1}> () many = Unsqueeze (how, one) "                        \
+    "j = Add (input_ids, many) four = Constant <value = int32 {4}> () k = Mod (j, four) "          \
+    "logits = Gather (t, k) "
+#define DECODER                                                                                    \
+    "d (int32[n, 1] input_ids, int32[n, s] encoder_attention_mask, float[n, 1, p, 1] "             \
+    "past_key_self_0, float[n, 1, p, 1] past_value_self_0, float[n, 1, s, 1] past_key_cross_0, "   \
+    "float[n, 1, s, 1] past_value_cross_0) => (float[n, 1, 4] logits, float[n, 1, q, 1] "          \
+    "present_key_self_0, float[n, 1, q, 1] present_value_self_0) { " SCORES                        \
+    "idf = Cast <to = 1> (input_ids) to = Constant <value = int64[2] {1, 2}> () "                  \
+    "new = Unsqueeze (idf, to) present_key_self_0 = Concat <axis = 2> (past_key_self_0, new) "     \
+    "present_value_self_0 = Concat <axis = 2> (past_value_self_0, new) }"
+#define ENCODED(op, settings, encoder, inputs)                                                     \
+    HEAD "g (int32[b, c] ids, int32[1] most, float[4, 4] t, int32[1] beams, int32[b, l] start) "   \
+         "=> (int32[b, e, f] y) { one = Constant <value = int32[1] {1}> () "                       \
+         "flip = Constant <value = float[4, 4] {1, 9, 0, 0, 1, 0, 9, 0, 0, 1, 9, 0, 9, 1, 0, 0}> " \
+         "() "                                                                                     \
+         "other = Identity (flip) y = com.microsoft." op " <eos_token_id = 9, pad_token_id = 0, "  \
+         "decoder_start_token_id = 1, " settings "encoder = " encoder ", decoder = " DECODER       \
+         "> (" inputs ") }"
+
+/* Best is the token after the row's number. */
+static const float after[] = {0, 9, 1, 2, 1, 0, 9, 2, 0, 1, 2, 9, 9, 2, 1, 0};
+
+static struct text_run encoded(const char *text, int32_t beams)
+{
+    /* The mask leaves out padding before the first token: 3 and 1 are left. */
+    static const int32_t ids[] = {0, 5, 0, 6, 0, 0, 0, 6}, start[] = {2, 3, 3, 2};
+    struct text_run f;
+    text_must_plan(&f, text, NULL);
+    give(&f, ids, 2, 4, 5, after);
+    text_give(&f, OX_INT32, 1, (const int64_t[]){1}, &beams);
+    text_give(&f, OX_INT32, 2, (const int64_t[]){2, 2}, start);
+    return f;
+}
+
+START_TEST(a_decoder_goes_on_from_an_encoder)
+{
+    static const int32_t expected[] = {1, 1, 1, 1, 1, 1, 3, 1, 3, 1};
+    for (int32_t beams = 1; beams <= 3; beams++) {
+        struct text_run f = encoded(
+            ENCODED("BeamSearch", "model_type = 1, ", ENCODER, "ids, most, , beams, one"), beams);
+        text_must_run(&f);
+        expect_ids(&f, 10, expected);
+        text_close(&f);
+    }
+}
+END_TEST
+
+/* An encoder that scores the first tokens itself: 0 after 3, and 2 after 2. */
+#define INIT                                                                                       \
+    "e (int32[n, s] encoder_input_ids, int32[n, s] encoder_attention_mask, int32[n, l] "           \
+    "decoder_input_ids) => (float[n, l, 4] logits, float[n, 1, l, 1] present_key_self_0, "         \
+    "float[n, 1, l, 1] present_value_self_0, float[n, 1, s, 1] present_key_cross_0, "              \
+    "float[n, 1, s, 1] present_value_cross_0) { " KEYS                                             \
+    "logits = Gather (other, decoder_input_ids) "                                                  \
+    "idf = Cast <to = 1> (decoder_input_ids) both = Constant <value = int64[2] {1, 3}> () "        \
+    "present_key_self_0 = Unsqueeze (idf, both) "                                                  \
+    "present_value_self_0 = Identity (present_key_self_0) }"
+
+START_TEST(an_encoder_may_make_the_first_step)
+{
+    static const int32_t expected[] = {2, 3, 0, 0, 0, 3, 2, 2, 0, 2};
+    struct text_run f = encoded(ENCODED("WhisperBeamSearch", "model_type = 2, ", INIT,
+                                        "ids, most, , beams, one, , , , , , start"),
+                                2);
+    text_must_run(&f);
+    expect_ids(&f, 10, expected);
+    text_close(&f);
+}
+END_TEST
+
+START_TEST(what_is_not_served_behind_an_encoder_is_said)
+{
+    struct text_run f =
+        encoded(ENCODED("WhisperBeamSearch", "model_type = 2, decoder_output_cross_qk = 1, ", INIT,
+                        "ids, most, , beams, one, , , , , , start"),
+                2);
+    ck_assert_int_eq(text_run_once(&f), OX_UNSUPPORTED);
+    ck_assert_msg(strstr(f.err.message, "output cross_qk is not served"), "%s", f.err.message);
+    text_close(&f);
+    f = encoded(ENCODED("BeamSearch", "model_type = 1, ",
+                        "e (int32[n, s] tokens) => (float[n, s] present_key_cross_0) { "
+                        "present_key_cross_0 = Cast <to = 1> (tokens) }",
+                        "ids, most, , beams, one"),
+                2);
+    ck_assert_int_eq(text_run_once(&f), OX_UNSUPPORTED);
+    ck_assert_msg(strstr(f.err.message, "input 'tokens' of its encoder is none that is known"),
+                  "%s", f.err.message);
+    text_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops_generate");
@@ -252,6 +357,9 @@ int main(void)
     tcase_add_test(tcase, what_cannot_be_searched_is_refused);
     tcase_add_test(tcase, the_best_sums_go_on);
     tcase_add_test(tcase, a_batch_ends_early);
+    tcase_add_test(tcase, a_decoder_goes_on_from_an_encoder);
+    tcase_add_test(tcase, an_encoder_may_make_the_first_step);
+    tcase_add_test(tcase, what_is_not_served_behind_an_encoder_is_said);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
