@@ -214,6 +214,19 @@ def greedy(r):
     return model_of("GreedySearch", attributes, inputs, 1)
 
 
+def sampling(r):
+    vocabulary = r.size(14, 4)
+    attributes = settings(r, vocabulary)
+    ids, mask = prompt_of(r, vocabulary, attributes["pad_token_id"])
+    batch, longest = len(ids), ids.shape[1] + r.size(8)
+    inputs = [ids, one(longest), r.choice([None, one(r.size(longest))]), r.choice([None, one(r.rng.uniform(0.5, 2), numpy.float32)]), *masks(r, batch, vocabulary), mask]
+    inputs += [None, one(r.size(10000))]
+    attributes.update(temperature=r.rng.uniform(0.5, 2), top_p=r.rng.uniform(0.1, 0.95), filter_value=-1e20, min_tokens_to_keep=r.size(3, 0), custom=0, model_type=0)
+    layers, scale = r.size(2), r.choice([0.3, 1])
+    attributes["decoder"] = gpt2(r, vocabulary, layers, scale)
+    return model_of("Sampling", attributes, inputs, r.size(2))
+
+
 def beam_inputs(r, ids, mask, vocabulary, longest):
     """onnxruntime does not take the node without min_length and length_penalty."""
     beams = r.size(4)
@@ -275,9 +288,9 @@ def settle(model, expected, actual):
     end = mine.shape[1]
     while end and (mine[:, end - 1] == pad).all():
         end -= 1
-    if node.op_type == "GreedySearch" and expected[0].shape == actual["y0"].shape:
+    if node.op_type in ("GreedySearch", "Sampling") and expected[0].shape == actual["y0"].shape:
         expected[0][:, end + 1 :] = mine[:, end + 1 :]
-    if len(expected) > 1 and expected[0].shape == actual["y0"].shape:
+    if "BeamSearch" in node.op_type and len(expected) > 1 and expected[0].shape == actual["y0"].shape:
         # Of sequences of one score either may be given.
         same = numpy.abs(expected[1] - actual["y1"]) < 1e-5
         expected[0][same] = actual["y0"][same]
@@ -286,4 +299,4 @@ def settle(model, expected, actual):
             expected[2][i] = step
 
 
-MODELS = {"GreedySearch": greedy, "BeamSearch": beam, "BeamSearch T5": beam_encoded, "WhisperBeamSearch": whisper}
+MODELS = {"GreedySearch": greedy, "Sampling": sampling, "BeamSearch": beam, "BeamSearch T5": beam_encoded, "WhisperBeamSearch": whisper}

@@ -133,6 +133,38 @@ START_TEST(pasts_and_places_are_carried)
 }
 END_TEST
 
+#define SAMPLING(settings, inputs)                                                                 \
+    HEAD "g (int32[b, c] ids, int32[1] most, float[4, 4] t, int32[1] seed) => (int32[b, e] y, "    \
+         "float[b, v] left) { y, left = com.microsoft.Sampling <eos_token_id = 3, pad_token_id = " \
+         "0, " settings "decoder = " TABLE "> (" inputs ") }"
+
+/* The engine's first numbers of seed 1 are known: 0.1315, 0.4587, 0.2190, 0.6789. */
+START_TEST(tokens_come_by_chance)
+{
+    static const float even[16] = {0}, uneven[] = {0, 2, 3, 1, 0, 2, 3, 1, 0, 2, 3, 1, 0, 2, 3, 1};
+    static const int32_t first[] = {0}, one[] = {1}, all[] = {0, 0, 1, 0, 2};
+    static const float left[] = {-9, 4, 6, -9};
+    struct text_run f;
+    text_must_plan(&f, SAMPLING("top_p = 1.0, ", "ids, most, , , , , , , seed"), NULL);
+    give(&f, first, 1, 1, 5, even);
+    text_give(&f, OX_INT32, 1, (const int64_t[]){1}, one);
+    text_must_run(&f);
+    expect_ids(&f, 5, all);
+    text_close(&f);
+    /* Of 0.002, 0.117, 0.865 and 0.016 in the order of their size the first two are less than 0.1 together. */
+    text_must_plan(&f,
+                   SAMPLING("top_p = 0.9, temperature = 0.5, filter_value = -9.0, ",
+                            "ids, most, , , , , , , seed"),
+                   NULL);
+    give(&f, first, 1, 1, 5, uneven);
+    text_give(&f, OX_INT32, 1, (const int64_t[]){1}, (const int32_t[]){3});
+    text_must_run(&f);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_double_eq((double)((const float *)f.out[1]->tensor->data)[i], (double)left[i]);
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(no_batch_has_no_sequences)
 {
     struct text_run f;
@@ -353,6 +385,7 @@ int main(void)
     tcase_add_loop_test(tcase, the_best_token_follows, 0,
                         sizeof greedy_cases / sizeof *greedy_cases);
     tcase_add_test(tcase, pasts_and_places_are_carried);
+    tcase_add_test(tcase, tokens_come_by_chance);
     tcase_add_test(tcase, no_batch_has_no_sequences);
     tcase_add_test(tcase, what_cannot_be_searched_is_refused);
     tcase_add_test(tcase, the_best_sums_go_on);
