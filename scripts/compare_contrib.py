@@ -607,7 +607,7 @@ CASES = {
     "CDist": lambda r: ([r.real(r.size(5), 4), r.real(r.size(5), 4)], {"metric": r.choice(["euclidean", "sqeuclidean"])}, 1),
     **contrib_language.CASES,
 }
-BOUNDS = collections.defaultdict(lambda: 1e-5, Inverse=1e-4, CDist=1e-4, DynamicQuantizeLSTM=2e-2, QAttention=1e-4, MatMulNBits=1e-4, DynamicQuantizeMatMul=1e-4)
+BOUNDS = collections.defaultdict(lambda: 1e-5, Inverse=1e-4, CDist=1e-4, DynamicQuantizeLSTM=2e-2, QAttention=1e-4, MatMulNBits=1e-4, DynamicQuantizeMatMul=1e-4, BeamSearch=1e-4, WhisperBeamSearch=1e-4, **{"BeamSearch T5": 1e-4})
 HALF_BOUND = 1e-3  # a unit in the last place, where onnxruntime has steps in float16
 
 FIRST = {"GroupQueryAttention"}  # what stands behind the last key of a cache is nobody's

@@ -6,16 +6,13 @@
 #include "ops/contrib/beams.h"
 #include "ops/infer.h"
 
-static const struct ox_generation_inputs places = {.min_length = 2,
-                                                   .beams = 3,
-                                                   .returned = 4,
-                                                   .length_penalty = 5,
-                                                   .repetition_penalty = 6,
-                                                   .vocab_mask = 7,
-                                                   .prefix_vocab_mask = 8,
-                                                   .attention_mask = 9,
-                                                   .decoder_ids = 10,
-                                                   .processor = 11};
+#define COMMON                                                                                     \
+    .min_length = 2, .beams = 3, .returned = 4, .length_penalty = 5, .repetition_penalty = 6,      \
+    .vocab_mask = 7, .prefix_vocab_mask = 8, .attention_mask = 9, .decoder_ids = 10,               \
+    .processor = 11
+
+static const struct ox_generation_inputs places = {COMMON};
+static const struct ox_generation_inputs whisper_places = {COMMON, .temperature = 14};
 
 /* Scores become logarithms of probabilities. */
 static void log_probabilities(const struct ox_run *r, const struct ox_generation *g)
@@ -104,11 +101,17 @@ static enum ox_status search(struct ox_run *r, struct ox_generation *g, struct o
     return put_sequences(r, g, &b, err);
 }
 
-static enum ox_status run_beam_search(struct ox_run *r, struct ox_error *err)
+static enum ox_status run_with(struct ox_run *r, const struct ox_generation_inputs *at,
+                               struct ox_error *err)
 {
     struct ox_generation g;
     struct ox_decoder d = {0};
-    OX_TRY(ox_generation_open(r, &places, &g, err));
+    int64_t processor;
+    OX_TRY(ox_generation_open(r, at, &g, err));
+    OX_TRY(ox_generation_int(r, at->processor, "logits_processor", 0, 0, &processor, err));
+    if (processor)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "logits_processor %lld is not served: 0 is",
+                           (long long)processor);
     enum ox_status status = ox_decoder_open(r, &g, &d, err);
     if (status == OX_OK)
         status = search(r, &g, &d, err);
@@ -116,11 +119,36 @@ static enum ox_status run_beam_search(struct ox_run *r, struct ox_error *err)
     return status;
 }
 
+static enum ox_status run_beam_search(struct ox_run *r, struct ox_error *err)
+{
+    return run_with(r, &places, err);
+}
+
+/* What it has beyond BeamSearch is asked for by outputs of its own. */
+static enum ox_status run_whisper(struct ox_run *r, struct ox_error *err)
+{
+    if (ox_run_wants(r, 3) || ox_run_int(r, "decoder_output_cross_qk", 0))
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "output cross_qk is not served");
+    if (ox_run_wants(r, 4))
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "output non_speech_probs is not served");
+    if (ox_run_has(r, 13))
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "input extra_decoding_ids is not served");
+    return run_with(r, &whisper_places, err);
+}
+
+static void infer_whisper(struct ox_infer *c)
+{
+    ox_generation_infer(c, &whisper_places);
+}
+
 static void infer_beam_search(struct ox_infer *c)
 {
     ox_generation_infer(c, &places);
 }
 
-const struct ox_op ox_ops_beam_search[] = {{"com.microsoft", "BeamSearch", 1, OX_OP_HALF,
-                                            .infer = infer_beam_search, .run = run_beam_search},
-                                           {0}};
+#define MS "com.microsoft"
+
+const struct ox_op ox_ops_beam_search[] = {
+    {MS, "BeamSearch", 1, OX_OP_HALF, .infer = infer_beam_search, .run = run_beam_search},
+    {MS, "WhisperBeamSearch", 1, OX_OP_HALF, .infer = infer_whisper, .run = run_whisper},
+    {0}};

@@ -126,7 +126,7 @@ enum ox_status ox_beams_step(struct ox_run *r, struct ox_generation *g, struct o
         }
         for (size_t row = first; row < first + g->beams; row++) {
             b->next[row] = g->pad;
-            b->from[row] = 0; /* as in onnxruntime: the scores of such rows are output 2's too */
+            b->from[row] = first;
             b->scores[row] = 0;
         }
     }

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/carry.h"
 #include "ops/infer.h"
 
 enum ox_status ox_generation_int(struct ox_run *r, size_t i, const char *what, int64_t fallback,
@@ -185,6 +184,16 @@ static const struct ox_expr *one_value(struct ox_infer *c, size_t i)
     return ox_infer_values(c, i, &n, &values) && n == 1 ? values[0] : NULL;
 }
 
+/* Tokens of each row before the first step: of the prompt, or behind an encoder those that the decoder starts from. */
+static const struct ox_expr *first_tokens(struct ox_infer *c, const struct ox_generation_inputs *at)
+{
+    const int64_t type = ox_infer_int_attr(c, "model_type", 0);
+    if (type == 0)
+        return ox_infer_dim(c, 0, 1);
+    return type == 2 && ox_infer_has(c, at->decoder_ids) ? ox_infer_dim(c, at->decoder_ids, 1)
+                                                         : ox_infer_num(c, 1);
+}
+
 void ox_generation_infer(struct ox_infer *c, const struct ox_generation_inputs *at)
 {
     const struct ox_expr *dims[3] = {ox_infer_dim(c, 0, 0)};
@@ -196,7 +205,7 @@ void ox_generation_infer(struct ox_infer *c, const struct ox_generation_inputs *
     ox_infer_set_shape(c, 0, rank, dims);
     if (!at->returned)
         return;
-    const struct ox_expr *steps[4] = {ox_infer_sub(c, dims[2], ox_infer_dim(c, 0, 1)), dims[0],
+    const struct ox_expr *steps[4] = {ox_infer_sub(c, dims[2], first_tokens(c, at)), dims[0],
                                       one_value(c, at->beams)};
     for (size_t i = 1; i < 3 && i < ox_infer_n_out(c); i++) {
         ox_infer_set_dtype(c, i, OX_FLOAT32);

@@ -45,12 +45,17 @@ void ox_generation_infer(struct ox_infer *c, const struct ox_generation_inputs *
 
 /* ---- The decoder -------------------------------------------------------------------------------------------------- */
 
+enum { OX_DECODER_OTHER = -1, OX_DECODER_FIXED = -2 };
+
 struct ox_decoder {
     const struct ox_graph *first, *graph; /* of the first step, and of the others */
-    size_t n_in, n_out;
-    struct ox_datum **in, **out; /* what goes in next, and what came out last */
-    size_t past;                 /* inputs from here on are fed from outputs 1 on, n_past of them */
-    size_t n_past;
+    size_t n_in, n_out;                   /* of the others */
+    size_t most_out;                      /* of any of them: what `out` has room for */
+    struct ox_datum **in, **out;          /* what goes in next, and what came out last */
+    bool is_run; /* the first step was made already, with another graph's outputs */
+    /* Which output of the step before goes into each input, row by row; _OTHER: none, _FIXED: what goes in is the same at every
+     * step. Those of the first step's outputs, and of the others. */
+    int64_t *after_first, *after;
     unsigned axis; /* of the rows in those */
     size_t steps;
     size_t *spread; /* rows of the next step among those of the last one */
@@ -78,6 +83,12 @@ enum ox_status ox_decoder_give(struct ox_decoder *d, size_t i, struct ox_tensor 
 enum ox_status ox_decoder_pick(struct ox_run *r, const struct ox_tensor *of, unsigned axis,
                                const size_t *from, size_t n, struct ox_tensor **out,
                                struct ox_error *err);
+/* Each row's last token as input i. */
+enum ox_status ox_decoder_put_last(struct ox_run *r, const struct ox_generation *g,
+                                   struct ox_decoder *d, size_t i, struct ox_error *err);
+/* The rows' memory for that many batches and tokens of the prompt, which are set. */
+enum ox_status ox_decoder_open_rows(struct ox_run *r, struct ox_generation *g, struct ox_decoder *d,
+                                    const int32_t *prompt, struct ox_error *err);
 /* model_type 1: an encoder comes before it. */
 enum ox_status ox_decoder_open_encoded(struct ox_run *r, struct ox_generation *g,
                                        struct ox_decoder *d, struct ox_error *err);

@@ -54,28 +54,41 @@ static const struct ox_tensor *made(const struct ox_decoder *d, size_t i)
     return d->out[i] && d->out[i]->kind == OX_DATUM_TENSOR ? d->out[i]->tensor : NULL;
 }
 
-/* What came out as past of the next step, each row going on from row from[i]. */
-static enum ox_status carry_past(struct ox_run *r, const struct ox_generation *g,
-                                 struct ox_decoder *d, const size_t *from, struct ox_error *err)
+/* Of each row of the next step: of which of the last one it goes on. Of the first step a batch's row is that of all of its beams. */
+static bool find_rows(const struct ox_generation *g, struct ox_decoder *d, const size_t *from)
 {
-    const size_t had = d->steps == 1 ? g->batch : g->rows;
-    bool same = had == g->rows;
+    bool same = d->steps > 1 || g->beams == 1;
     for (size_t row = 0; row < g->rows; row++) {
         const size_t old = from ? from[row] : row;
         d->spread[row] = d->steps == 1 ? old / g->beams : old;
         same &= d->spread[row] == row;
     }
-    for (size_t i = 0; i < d->n_past; i++) {
-        const struct ox_tensor *present = made(d, 1 + i);
-        struct ox_tensor *past;
-        if (!present || present->rank <= d->axis || (size_t)present->dims[d->axis] != had)
-            return ox_run_fail(r, err, OX_INPUT, "output %zu of its decoder has not %zu rows",
-                               1 + i, had);
+    return same;
+}
+
+/* Inputs of the next step that are outputs of the last one, or the same for all beams of a batch. */
+static enum ox_status carry_rows(struct ox_run *r, const struct ox_generation *g,
+                                 struct ox_decoder *d, const size_t *from, struct ox_error *err)
+{
+    const size_t had = d->steps == 1 ? g->batch : g->rows;
+    const bool same = find_rows(g, d, from);
+    for (size_t i = 0; i < d->n_in; i++) {
+        const int64_t output = (d->steps == 1 ? d->after_first : d->after)[i];
+        if (output == OX_DECODER_OTHER || (output == OX_DECODER_FIXED && (same || d->steps > 1)))
+            continue;
+        const struct ox_tensor *of = output == OX_DECODER_FIXED
+                                         ? (d->in[i] ? d->in[i]->tensor : NULL)
+                                         : made(d, (size_t)output);
+        const unsigned axis = output == OX_DECODER_FIXED ? 0 : d->axis;
+        struct ox_tensor *next;
+        if (!of || of->rank <= axis || (size_t)of->dims[axis] != had)
+            return ox_run_fail(r, err, OX_INPUT, "input %zu of its decoder would not have %zu rows",
+                               i, had);
         if (same)
-            past = ox_tensor_ref(present);
+            next = ox_tensor_ref(of);
         else
-            OX_TRY(ox_decoder_pick(r, present, d->axis, d->spread, g->rows, &past, err));
-        OX_TRY(ox_decoder_give(d, d->past + i, past, err));
+            OX_TRY(ox_decoder_pick(r, of, axis, d->spread, g->rows, &next, err));
+        OX_TRY(ox_decoder_give(d, i, next, err));
     }
     return OX_OK;
 }
@@ -121,14 +134,17 @@ enum ox_status ox_decoder_step(struct ox_run *r, struct ox_generation *g, struct
 {
     OX_TRY(ox_env_poll(r->env, err));
     if (d->steps) {
-        OX_TRY(carry_past(r, g, d, from, err));
+        OX_TRY(carry_rows(r, g, d, from, err));
         OX_TRY(d->feed(r, g, d, err));
     }
-    for (size_t i = 0; i < d->n_out; i++) {
-        ox_datum_release(d->out[i]);
-        d->out[i] = NULL;
+    if (d->steps || !d->is_run) {
+        for (size_t i = 0; i < d->most_out; i++) {
+            ox_datum_release(d->out[i]);
+            d->out[i] = NULL;
+        }
+        OX_TRY(
+            r->subgraph(r, d->steps ? d->graph : d->first, d->in, d->n_in, d->out, d->n_out, err));
     }
-    OX_TRY(r->subgraph(r, d->steps ? d->graph : d->first, d->in, d->n_in, d->out, d->n_out, err));
     OX_TRY(read_scores(r, g, d, err));
     d->steps++;
     return OX_OK;
@@ -138,8 +154,40 @@ void ox_decoder_close(struct ox_decoder *d)
 {
     for (size_t i = 0; d->in && i < d->n_in; i++)
         ox_datum_release(d->in[i]);
-    for (size_t i = 0; d->out && i < d->n_out; i++)
+    for (size_t i = 0; d->out && i < d->most_out; i++)
         ox_datum_release(d->out[i]);
+}
+
+enum ox_status ox_decoder_put_last(struct ox_run *r, const struct ox_generation *g,
+                                   struct ox_decoder *d, size_t i, struct ox_error *err)
+{
+    const int64_t dims[] = {(int64_t)g->rows, 1};
+    struct ox_tensor *ids;
+    OX_TRY(ox_run_tensor(r, OX_INT32, 2, dims, &ids, err));
+    for (size_t row = 0; row < g->rows; row++)
+        ((int32_t *)ids->data)[row] = g->ids[row * g->longest + g->length - 1];
+    return ox_decoder_give(d, i, ids, err);
+}
+
+enum ox_status ox_decoder_open_rows(struct ox_run *r, struct ox_generation *g, struct ox_decoder *d,
+                                    const int32_t *prompt, struct ox_error *err)
+{
+    size_t all;
+    g->length = g->prompt;
+    if (g->prompt >= g->longest)
+        return ox_run_fail(r, err, OX_INPUT, "max_length is %zu, the prompt has %zu already",
+                           g->longest, g->prompt);
+    if (OX_MUL_OVERFLOWS(g->batch, g->beams, &g->rows) ||
+        OX_MUL_OVERFLOWS(g->rows, g->longest, &all))
+        return ox_run_fail(r, err, OX_LIMIT, "the sequences are too many");
+    g->ids = ox_run_scratch(r, all + 1, sizeof *g->ids, err);
+    d->spread = ox_run_scratch(r, g->rows + 1, sizeof *d->spread, err);
+    if (!g->ids || !d->spread)
+        return OX_NO_MEMORY;
+    for (size_t row = 0; row < g->rows; row++)
+        memcpy(g->ids + row * g->longest, prompt + row / g->beams * g->prompt,
+               g->prompt * sizeof *g->ids);
+    return OX_OK;
 }
 
 /* ---- Like GPT-2's ------------------------------------------------------------------------------------------------- */
@@ -149,11 +197,8 @@ static enum ox_status feed_token(struct ox_run *r, const struct ox_generation *g
 {
     const size_t columns = g->length, fresh = columns - g->prompt;
     const int64_t one[] = {(int64_t)g->rows, 1}, all[] = {one[0], (int64_t)columns};
-    struct ox_tensor *ids, *places, *mask;
-    OX_TRY(ox_run_tensor(r, OX_INT32, 2, one, &ids, err));
-    for (size_t row = 0; row < g->rows; row++)
-        ((int32_t *)ids->data)[row] = g->ids[row * g->longest + columns - 1];
-    OX_TRY(ox_decoder_give(d, IDS, ids, err));
+    struct ox_tensor *places, *mask;
+    OX_TRY(ox_decoder_put_last(r, g, d, IDS, err));
     OX_TRY(ox_run_tensor(r, OX_INT32, 2, one, &places, err));
     for (size_t row = 0; row < g->rows; row++)
         ((int32_t *)places->data)[row] = d->place[row / g->beams] + (int32_t)fresh - 1;
@@ -197,8 +242,8 @@ static enum ox_status feed_prompt(struct ox_run *r, const struct ox_generation *
 static enum ox_status feed_no_past(struct ox_run *r, const struct ox_generation *g,
                                    struct ox_decoder *d, struct ox_error *err)
 {
-    for (size_t i = 0; i < d->n_past; i++) {
-        const struct ox_value *value = d->first->inputs[d->past + i];
+    for (size_t i = FIRST_PAST; i < d->n_in; i++) {
+        const struct ox_value *value = d->first->inputs[i];
         const struct ox_type *type = value->type;
         int64_t dims[PAST_RANK] = {2, (int64_t)g->batch, 0, 0, 0};
         struct ox_tensor *past;
@@ -211,7 +256,7 @@ static enum ox_status feed_no_past(struct ox_run *r, const struct ox_generation 
         const bool wide = r->oracle && (type->elem == OX_FLOAT16 || type->elem == OX_BFLOAT16 ||
                                         type->elem == OX_FLOAT32);
         OX_TRY(ox_run_tensor(r, wide ? OX_FLOAT64 : type->elem, PAST_RANK, dims, &past, err));
-        OX_TRY(ox_decoder_give(d, d->past + i, past, err));
+        OX_TRY(ox_decoder_give(d, i, past, err));
     }
     return OX_OK;
 }
@@ -227,57 +272,53 @@ static enum ox_status open_graphs(struct ox_run *r, struct ox_decoder *d, struct
         return ox_run_fail(r, err, OX_INPUT,
                            "its decoder and init_decoder have other inputs or outputs");
     d->n_in = d->graph->n_inputs;
-    d->n_out = d->graph->n_outputs;
+    d->n_out = d->most_out = d->graph->n_outputs;
     d->in = ox_run_scratch(r, d->n_in + 1, sizeof(struct ox_datum *), err);
     d->out = ox_run_scratch(r, d->n_out + 1, sizeof(struct ox_datum *), err);
-    return d->in && d->out ? OX_OK : OX_NO_MEMORY;
-}
-
-/* The rows start with the tokens of the prompt. */
-static enum ox_status open_rows(struct ox_run *r, struct ox_generation *g, struct ox_decoder *d,
-                                struct ox_error *err)
-{
-    const struct ox_tensor *ids = ox_run_in(r, 0);
-    size_t all;
-    if (ids->rank != 2 || ids->dtype != OX_INT32 || ids->dims[1] < 1)
-        return ox_run_fail(r, err, OX_INPUT,
-                           "input_ids has rank %u or no token, not [batch, sequence] of int32",
-                           ids->rank);
-    g->batch = (size_t)ids->dims[0];
-    g->prompt = g->length = (size_t)ids->dims[1];
-    if (g->prompt >= g->longest)
-        return ox_run_fail(r, err, OX_INPUT, "max_length is %zu, input_ids has %zu already",
-                           g->longest, g->prompt);
-    if (OX_MUL_OVERFLOWS(g->batch, g->beams, &g->rows) ||
-        OX_MUL_OVERFLOWS(g->rows, g->longest, &all))
-        return ox_run_fail(r, err, OX_LIMIT, "the sequences are too many");
-    g->ids = ox_run_scratch(r, all + 1, sizeof *g->ids, err);
-    d->spread = ox_run_scratch(r, g->rows + 1, sizeof *d->spread, err);
-    if (!g->ids || !d->spread)
+    d->after = ox_run_scratch(r, d->n_in + 1, sizeof *d->after, err);
+    if (!d->in || !d->out || !d->after)
         return OX_NO_MEMORY;
-    for (size_t row = 0; row < g->rows; row++)
-        memcpy(g->ids + row * g->longest, (const int32_t *)ids->data + row / g->beams * g->prompt,
-               g->prompt * sizeof *g->ids);
+    for (size_t i = 0; i < d->n_in; i++)
+        d->after[i] = OX_DECODER_OTHER;
     return OX_OK;
 }
 
-enum ox_status ox_decoder_open(struct ox_run *r, struct ox_generation *g, struct ox_decoder *d,
-                               struct ox_error *err)
+static enum ox_status open_alone(struct ox_run *r, struct ox_generation *g, struct ox_decoder *d,
+                                 struct ox_error *err)
 {
-    const int64_t type = ox_run_int(r, "model_type", 0);
-    *d = (struct ox_decoder){.axis = 1, .past = FIRST_PAST, .feed = feed_token};
-    OX_TRY(open_graphs(r, d, err));
-    if (type != 0)
-        return ox_run_fail(r, err, OX_UNSUPPORTED,
-                           "model_type %" PRId64 " is not served: 0 (a decoder alone)", type);
+    const struct ox_tensor *ids = ox_run_in(r, 0);
     if (d->n_in < FIRST_PAST || d->n_out != d->n_in - FIRST_PAST + 1)
         return ox_run_fail(r, err, OX_UNSUPPORTED,
                            "a decoder of %zu inputs and %zu outputs: it takes input_ids, "
                            "position_ids, attention_mask and pasts, and gives logits and as many "
                            "presents",
                            d->n_in, d->n_out);
-    d->n_past = d->n_in - FIRST_PAST;
-    OX_TRY(open_rows(r, g, d, err));
+    if (ids->rank != 2 || ids->dtype != OX_INT32 || ids->dims[1] < 1)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "input_ids has rank %u or no token, not [batch, sequence] of int32",
+                           ids->rank);
+    d->axis = 1;
+    d->feed = feed_token;
+    for (size_t i = FIRST_PAST; i < d->n_in; i++)
+        d->after[i] = (int64_t)(i - FIRST_PAST + 1);
+    d->after_first = d->after;
+    g->batch = (size_t)ids->dims[0];
+    g->prompt = (size_t)ids->dims[1];
+    OX_TRY(ox_decoder_open_rows(r, g, d, ids->data, err));
     OX_TRY(feed_prompt(r, g, d, err));
     return feed_no_past(r, g, d, err);
+}
+
+enum ox_status ox_decoder_open(struct ox_run *r, struct ox_generation *g, struct ox_decoder *d,
+                               struct ox_error *err)
+{
+    const int64_t type = ox_run_int(r, "model_type", 0);
+    OX_TRY(open_graphs(r, d, err));
+    if (type == 0)
+        return open_alone(r, g, d, err);
+    if ((type == 1 || type == 2) && g->at->beams)
+        return ox_decoder_open_encoded(r, g, d, err);
+    return ox_run_fail(r, err, OX_UNSUPPORTED,
+                       "model_type %" PRId64 " is not served: 0 (a decoder alone)%s", type,
+                       g->at->beams ? ", 1 and 2 (behind an encoder) are" : " is");
 }
