@@ -174,25 +174,25 @@ struct crop {
     const double *in, *boxes;
     const struct ox_tensor *batch;
     struct ox_tensor *y;
-    double *work; /* of each slot a row of the output */
-    struct crop_column *columns;
+    double *work;              /* of each slot a row of the output */
+    struct crop_place *places; /* of each slot those of columns, then of rows */
 };
 
 /* Places [low, high] of an axis and the part of the second; false: outside of the image. */
-struct crop_column {
+struct crop_place {
     size_t low, high;
     double part;
     bool inside;
 };
 
 /* Output i of n between the box's edges. */
-static struct crop_column crop_place(const struct crop *c, double low, double high, size_t i,
-                                     size_t n, size_t size)
+static struct crop_place crop_place(const struct crop *c, double low, double high, size_t i,
+                                    size_t n, size_t size)
 {
     const double last = (double)size - 1;
     const double at = n < 2 ? 0.5 * (low + high) * last
                             : low * last + (double)i * (high - low) * last / (double)(n - 1);
-    struct crop_column p = {.inside = at >= 0 && at <= last};
+    struct crop_place p = {.inside = at >= 0 && at <= last};
     if (!p.inside)
         return p;
     p.low = (size_t)(c->nearest ? round(at) : floor(at));
@@ -201,12 +201,12 @@ static struct crop_column crop_place(const struct crop *c, double low, double hi
     return p;
 }
 
-static void crop_row(const struct crop *c, const double *plane, const struct crop_column *y,
-                     const struct crop_column *columns, double *out)
+static void crop_row(const struct crop *c, const double *plane, const struct crop_place *y,
+                     const struct crop_place *columns, double *out)
 {
     const double *up = plane + y->low * c->in_w, *down = plane + y->high * c->in_w;
     for (size_t i = 0; i < c->out_w; i++) {
-        const struct crop_column *x = &columns[i];
+        const struct crop_place *x = &columns[i];
         if (!y->inside || !x->inside) {
             out[i] = c->outside;
         } else if (c->nearest) {
@@ -226,14 +226,17 @@ static void crop_box(void *arg, size_t box, size_t slot)
     const double *b = c->boxes + box * 4;
     const size_t area = c->in_h * c->in_w, image = (size_t)ox_tensor_get_int(c->batch, box);
     double *row = c->work + slot * c->out_w;
-    struct crop_column *columns = c->columns + slot * c->out_w;
+    struct crop_place *columns = c->places + slot * (c->out_w + c->out_h),
+                      *rows = columns + c->out_w;
     for (size_t i = 0; i < c->out_w; i++)
         columns[i] = crop_place(c, b[1], b[3], i, c->out_w, c->in_w);
-    for (size_t y = 0; y < c->out_h; y++) {
-        const struct crop_column at = crop_place(c, b[0], b[2], y, c->out_h, c->in_h);
-        for (size_t k = 0; k < c->channels; k++) {
-            crop_row(c, c->in + (image * c->channels + k) * area, &at, columns, row);
-            ox_real_store(c->y, ((box * c->channels + k) * c->out_h + y) * c->out_w, c->out_w, row);
+    for (size_t i = 0; i < c->out_h; i++)
+        rows[i] = crop_place(c, b[0], b[2], i, c->out_h, c->in_h);
+    for (size_t k = 0; k < c->channels; k++) {
+        const size_t plane = box * c->channels + k;
+        for (size_t y = 0; y < c->out_h; y++) {
+            crop_row(c, c->in + (image * c->channels + k) * area, &rows[y], columns, row);
+            ox_real_store(c->y, (plane * c->out_h + y) * c->out_w, c->out_w, row);
         }
     }
 }
@@ -279,10 +282,11 @@ static enum ox_status run_crop_and_resize(struct ox_run *r, struct ox_error *err
     OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &c.y, err));
     if (!c.y->n)
         return OX_OK;
-    const size_t columns = ox_slots(r->env) * c.out_w;
-    c.work = ox_real_scratch(r, columns, err);
-    c.columns = c.work ? ox_run_scratch(r, columns, sizeof *c.columns, err) : NULL;
-    if (!c.columns)
+    const size_t slots = ox_slots(r->env);
+    c.work = ox_real_scratch(r, slots * c.out_w, err);
+    c.places =
+        c.work ? ox_run_scratch(r, slots * (c.out_w + c.out_h), sizeof *c.places, err) : NULL;
+    if (!c.places)
         return OX_NO_MEMORY;
     ox_spread(r->env, batch->n, 20 * (double)c.y->n, crop_box, &c);
     return ox_env_poll(r->env, err);
