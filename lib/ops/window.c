@@ -155,10 +155,12 @@ static void tap_places(const struct ox_window *w, const int64_t *grid, const int
     while (count) {
         const size_t left = (size_t)(grid[last] - at[last]), n = left < count ? left : count;
         const ptrdiff_t outer = outer_place(w, plane, at, tap);
-        int64_t to = at[last] * w->stride[last] - w->before[last] + tap[last] * w->dilation[last];
-        for (size_t i = 0; i < n; i++, to += w->stride[last])
-            table[i] =
-                outer >= 0 && (uint64_t)to < width ? outer * (ptrdiff_t)width + (ptrdiff_t)to : -1;
+        const int64_t tap_at = tap[last] * w->dilation[last] - w->before[last];
+        for (size_t i = 0; i < n; i++) {
+            const int64_t to = (at[last] + (int64_t)i) * w->stride[last] + tap_at;
+            const bool inside = outer >= 0 && (uint64_t)to < width;
+            table[i] = inside ? outer * (ptrdiff_t)width + (ptrdiff_t)to : -1;
+        }
         table += n;
         count -= n;
         at[last] += (int64_t)n;
