@@ -3,8 +3,15 @@
 #define TB T
 #define TO T
 
+/* A function, so that slopes are read whatever the sign, and there is no branch. */
+static inline T N(prelu_of)(T x, T slope)
+{
+    const T low = x * slope;
+    return x < 0 ? low : x;
+}
+
 #define FN N(prelu)
-#define OP(x, y) ((x) < 0 ? (x) * (y) : (x))
+#define OP(x, y) N(prelu_of)((x), (y))
 #include "ops/binary_loop_tmpl.h"
 
 #define FN N(pow_any)

@@ -48,19 +48,19 @@ static bool same_string(const struct ox_str *a, const struct ox_str *b)
 
 static void load_bits(const struct ox_tensor *t, size_t at, size_t n, bool floats, uint64_t *bits)
 {
-    if (!floats && t->dtype == OX_INT64 && n) { /* of no elements there is no address */
+    if (!n) /* of no elements there is no address */
+        return;
+    if (!floats && t->dtype == OX_INT64) {
         memcpy(bits, (const int64_t *)t->data + at, n * sizeof *bits);
         return;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (floats) {
-            double x = ox_tensor_get_double(t, at + i);
-            x = isnan(x) ? (double)NAN : x == 0 ? 0 : x;
-            memcpy(&bits[i], &x, sizeof x);
-        } else {
-            const int64_t x = ox_tensor_get_int(t, at + i);
-            memcpy(&bits[i], &x, sizeof x);
-        }
+    ox_elements_convert(floats ? OX_FLOAT64 : OX_INT64, bits, t->dtype,
+                        (const char *)t->data + at * ox_dtype_size(t->dtype), n, true);
+    for (size_t i = 0; i < n && floats; i++) {
+        double x;
+        memcpy(&x, &bits[i], sizeof x);
+        x = isnan(x) ? (double)NAN : x == 0 ? 0 : x;
+        memcpy(&bits[i], &x, sizeof x);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/dense.h"
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
 
@@ -87,6 +88,23 @@ static void block_next(unsigned n, const int64_t *sizes, int64_t *at)
 #undef N
 #undef T
 
+struct images {
+    const struct blocks *b;
+    void (*kernel)(const struct blocks *b, const void *in, void *out);
+    const char *in;
+    char *out;
+    size_t size; /* of an element */
+};
+
+static void image_task(void *arg, size_t i, size_t slot)
+{
+    const struct images *all = arg;
+    const struct blocks *b = all->b;
+    (void)slot;
+    all->kernel(b, all->in + i * b->n_block * b->n_count * all->size,
+                all->out + i * b->n_image * all->size);
+}
+
 static enum ox_status block_attr(const struct ox_run *r, const char *name, unsigned n, int64_t low,
                                  int64_t fallback, int64_t *out, struct ox_error *err)
 {
@@ -164,10 +182,10 @@ static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
     if (out->n == 0)
         return OX_OK;
     memset(out->data, 0, out->n * size);
-    for (size_t i = 0; i < (size_t)(dims[0] * dims[1]) && in->n > 0; i++)
-        kernels[in->dtype](&b, (const char *)in->data + i * b.n_block * b.n_count * size,
-                           (char *)out->data + i * b.n_image * size);
-    return OX_OK;
+    struct images all = {&b, kernels[in->dtype], in->data, out->data, size};
+    if (in->n > 0)
+        ox_spread(r->env, (size_t)(dims[0] * dims[1]), 4 * (double)in->n, image_task, &all);
+    return ox_env_poll(r->env, err);
 }
 
 /* How many axes an image has whose shape is not known: what else has one entry an axis. */

@@ -1,7 +1,7 @@
 /* Adds the blocks of one channel to its image, stamped a type: in is [block elements, blocks]. */
 
 /* n elements, into places that lie `step` apart. */
-static void N(col2im_row)(size_t n, const T *from, size_t step, T *to)
+static void N(col2im_row)(size_t n, const T *restrict from, size_t step, T *restrict to)
 {
     for (size_t i = 0; i < n; i++) {
         T *at = to + i * step;

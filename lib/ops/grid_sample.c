@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/dense.h"
 #include "ops/carry.h"
 #include "ops/fast/fast.h"
 #include "ops/real.h"
@@ -231,47 +232,66 @@ static void sample_summed(const double *in, size_t image, const int64_t *offset,
 }
 
 struct sample {
+    const struct grid *g;
+    const struct ox_tensor *in, *grid;
+    struct ox_tensor *out;
     size_t channels, area, places, part;
     const double *wide; /* NULL: elements are moved */
     double *sums;
+    size_t most; /* taps of a place; of each slot there are so many */
+    int64_t *offset;
+    double *weight;
 };
 
-static enum ox_status sample_all(struct ox_run *r, const struct grid *g, const struct sample *s,
-                                 const struct ox_tensor *in, const struct ox_tensor *places,
-                                 struct ox_tensor *out, struct ox_error *err)
+enum { SOME = 64 }; /* places of a task */
+
+static void sample_place(const struct sample *s, size_t i, int64_t *offset, double *weight)
 {
-    size_t most = 1;
-
-    for (unsigned i = 0; i < g->n_axes; i++)
-        most *= g->mode == GRID_NEAREST ? 1 : g->mode == GRID_LINEAR ? 2 : 4;
-    int64_t *offset = ox_run_scratch(r, most, sizeof(*offset), err);
-    double *weight = ox_real_scratch(r, most, err), normal[GRID_AXES];
+    const struct grid *g = s->g;
+    const size_t image = i / s->places, at = i % s->places;
+    double normal[GRID_AXES];
     struct grid_axis axes[GRID_AXES];
+    ox_real_load(s->grid, i * g->n_axes, g->n_axes, normal);
+    /* The innermost axis comes first. */
+    for (unsigned k = 0; k < g->n_axes; k++)
+        grid_place(g, normal[g->n_axes - 1 - k], k, &axes[k]);
+    const size_t taps = grid_taps(g, axes, offset, weight);
+    if (s->wide)
+        sample_summed(s->wide, image, offset, weight, taps, s->channels, s->area, s->places, at,
+                      s->part, s->sums);
+    else
+        sample_moved(s->in, image, offset[0], s->channels, s->area, s->places, at, s->out);
+}
 
-    if (!offset || !weight)
+static void sample_task(void *arg, size_t i, size_t slot)
+{
+    const struct sample *s = arg;
+    const size_t all = (size_t)s->in->dims[0] * s->places, first = i * SOME;
+    const size_t end = all - first < SOME ? all : first + SOME;
+    for (size_t place = first; place < end; place++)
+        sample_place(s, place, s->offset + slot * s->most, s->weight + slot * s->most);
+}
+
+static enum ox_status sample_all(struct ox_run *r, struct sample *s, struct ox_error *err)
+{
+    const size_t all = (size_t)s->in->dims[0] * s->places, slots = ox_slots(r->env);
+    s->most = 1;
+    for (unsigned i = 0; i < s->g->n_axes; i++)
+        s->most *= s->g->mode == GRID_NEAREST ? 1 : s->g->mode == GRID_LINEAR ? 2 : GRID_TAPS;
+    s->offset = ox_run_scratch(r, slots * s->most, sizeof *s->offset, err);
+    s->weight = ox_real_scratch(r, slots * s->most, err);
+    if (!s->offset || !s->weight)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < (size_t)in->dims[0] * s->places; i++) {
-        ox_real_load(places, i * g->n_axes, g->n_axes, normal);
-        /* The innermost axis comes first. */
-        for (unsigned k = 0; k < g->n_axes; k++)
-            grid_place(g, normal[g->n_axes - 1 - k], k, &axes[k]);
-        size_t taps = grid_taps(g, axes, offset, weight);
-
-        if (s->wide)
-            sample_summed(s->wide, i / s->places, offset, weight, taps, s->channels, s->area,
-                          s->places, i % s->places, s->part, s->sums);
-        else
-            sample_moved(in, i / s->places, offset[0], s->channels, s->area, s->places,
-                         i % s->places, out);
-    }
-    return OX_OK;
+    ox_spread(r->env, (all + SOME - 1) / SOME, (double)all * (400 + 8 * (double)s->channels),
+              sample_task, s);
+    return ox_env_poll(r->env, err);
 }
 
 static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *places = ox_run_in(r, 1);
     struct grid g = {.n_axes = 0};
-    struct sample s = {.area = 1, .places = 1};
+    struct sample s = {.g = &g, .in = in, .grid = places, .area = 1, .places = 1};
     int64_t dims[OX_MOVE_RANK];
     struct ox_tensor *out = NULL;
     size_t count = 0;
@@ -303,7 +323,8 @@ static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
         if (!s.wide || !s.sums)
             return OX_NO_MEMORY;
     }
-    OX_TRY(sample_all(r, &g, &s, in, places, out, err));
+    s.out = out;
+    OX_TRY(sample_all(r, &s, err));
     return moved ? ox_move_own(out, err)
                  : ox_resample_store(r, in->dtype, in->rank, dims, s.sums, err);
 }

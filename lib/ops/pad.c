@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/dense.h"
 #include "ops/carry.h"
 #include "ops/pad.h"
 
@@ -64,54 +65,88 @@ static enum ox_status pad_sources(struct ox_run *r, enum pad_mode mode, const st
     return OX_OK;
 }
 
-/* Rows along the last axis: the stretch that lies over the input in one piece, the margins by element. */
-static void pad_row(char *dst, const char *row, const int64_t *list, int64_t n,
-                    struct ox_margin margin, int64_t dim, size_t size)
-{
-    int64_t first = margin.before > 0 ? margin.before : 0;
-    int64_t end = dim + margin.before < n ? dim + margin.before : n;
+struct padding {
+    const struct ox_tensor *in;
+    struct ox_tensor *out;
+    int64_t *lists[OX_MOVE_RANK]; /* of each axis, where its places come from */
+    int64_t from[OX_MOVE_RANK];   /* elements of the input from one to the next */
+    int64_t first, end;           /* of a row: what lies over the input in one piece */
+    size_t rows;                  /* of a task */
+};
 
-    if (end < first)
-        end = first;
-    for (int64_t k = 0; k < first; k++)
-        memcpy(dst + (size_t)k * size, row + (size_t)list[k] * size, size);
-    if (end > first)
-        memcpy(dst + (size_t)first * size, row + (size_t)list[first] * size,
-               (size_t)(end - first) * size);
-    for (int64_t k = end; k < n; k++)
-        memcpy(dst + (size_t)k * size, row + (size_t)list[k] * size, size);
+/* n elements by their places: sizes that recur are moved without a call. */
+static void pick(char *to, const char *row, const int64_t *list, int64_t n, size_t size)
+{
+    for (int64_t k = 0; k < n && size == 1; k++)
+        to[k] = row[list[k]];
+    for (int64_t k = 0; k < n && size == 2; k++)
+        memcpy(to + k * 2, row + list[k] * 2, 2);
+    for (int64_t k = 0; k < n && size == 4; k++)
+        memcpy(to + k * 4, row + list[k] * 4, 4);
+    for (int64_t k = 0; k < n && size == 8; k++)
+        memcpy(to + k * 8, row + list[k] * 8, 8);
+    for (int64_t k = 0; k < n && size > 8; k++)
+        memcpy(to + (size_t)k * size, row + (size_t)list[k] * size, size);
+}
+
+static void pad_row(const struct padding *p, char *to, const char *row, size_t size)
+{
+    const unsigned last = p->in->rank - 1;
+    const int64_t *list = p->lists[last], n = p->out->dims[last];
+    pick(to, row, list, p->first, size);
+    if (p->end > p->first)
+        memcpy(to + (size_t)p->first * size, row + (size_t)list[p->first] * size,
+               (size_t)(p->end - p->first) * size);
+    pick(to + (size_t)p->end * size, row, list + p->end, n - p->end, size);
+}
+
+static void pad_task(void *arg, size_t i, size_t slot)
+{
+    const struct padding *p = arg;
+    const unsigned last = p->in->rank - 1;
+    const size_t size = ox_dtype_size(p->in->dtype), width = (size_t)p->out->dims[last] * size;
+    const size_t all = p->out->n / (size_t)p->out->dims[last], first = i * p->rows;
+    const size_t end = all - first < p->rows ? all : first + p->rows;
+    int64_t at[OX_MOVE_RANK];
+    size_t rest = first;
+    (void)slot;
+    for (unsigned d = last; d-- > 0;) {
+        at[d] = (int64_t)(rest % (size_t)p->out->dims[d]);
+        rest /= (size_t)p->out->dims[d];
+    }
+    for (size_t row = first; row < end; row++) {
+        int64_t base = 0;
+        for (unsigned d = 0; d < last; d++)
+            base += p->lists[d][at[d]] * p->from[d];
+        pad_row(p, (char *)p->out->data + row * width,
+                (const char *)p->in->data + (size_t)base * size, size);
+        for (unsigned d = last; d-- > 0 && ++at[d] == p->out->dims[d];)
+            at[d] = 0;
+    }
 }
 
 static enum ox_status pad_with_data(struct ox_run *r, enum pad_mode mode,
                                     const struct ox_tensor *in, const struct ox_margin *margins,
                                     struct ox_tensor *out, struct ox_error *err)
 {
-    int64_t *lists[OX_MOVE_RANK], from[OX_MOVE_RANK], at[OX_MOVE_RANK] = {0};
-    size_t size = ox_dtype_size(in->dtype), n_rows;
-    unsigned last = in->rank - 1;
-
+    enum { TASK = 1 << 14 }; /* bytes, about */
+    struct padding p = {.in = in, .out = out};
+    const size_t size = ox_dtype_size(in->dtype);
     if (in->rank == 0) {
         memcpy(out->data, in->data, size);
         return OX_OK;
     }
-    OX_TRY(pad_sources(r, mode, in, margins, out, lists, err));
-    ox_move_strides(in->rank, in->dims, from);
-    n_rows = out->n / (size_t)out->dims[last];
-    for (size_t row = 0; row < n_rows; row++) {
-        int64_t base = 0;
-
-        for (unsigned i = 0; i < last; i++)
-            base += lists[i][at[i]] * from[i];
-        pad_row((char *)out->data + row * (size_t)out->dims[last] * size,
-                (const char *)in->data + (size_t)base * size, lists[last], out->dims[last],
-                margins[last], in->dims[last], size);
-        for (unsigned i = last; i-- > 0;) {
-            if (++at[i] < out->dims[i])
-                break;
-            at[i] = 0;
-        }
-    }
-    return OX_OK;
+    const unsigned last = in->rank - 1;
+    const int64_t n = out->dims[last], over = in->dims[last] + margins[last].before;
+    OX_TRY(pad_sources(r, mode, in, margins, out, p.lists, err));
+    ox_move_strides(in->rank, in->dims, p.from);
+    p.first = margins[last].before > 0 ? margins[last].before : 0;
+    p.end = over < n ? over : n;
+    p.end = p.end < p.first ? p.first : p.end;
+    p.rows = TASK / ((size_t)n * size) + 1;
+    const size_t rows = out->n / (size_t)n;
+    ox_spread(r->env, (rows + p.rows - 1) / p.rows, (double)(out->n * size) * 5, pad_task, &p);
+    return ox_env_poll(r->env, err);
 }
 
 /* ---- Pad ------------------------------------------------------------------------------------------------------------- */

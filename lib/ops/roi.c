@@ -7,12 +7,16 @@
 #include "ops/real.h"
 #include "ops/rules.h"
 
-enum { CHANNELS = 32 }; /* of a region, worked on side by side */
+enum {
+    CHANNELS = 32,
+    BINS = 16
+}; /* of a region, worked on side by side; that are stored together */
 
 struct roi_job {
     const struct ox_tensor *x;
     struct ox_tensor *y;
-    const double *planes; /* x as doubles */
+    const double
+        *planes; /* x as doubles; RoiAlign's with the channels of a group beside each other */
     size_t channels, height, width, out_height, out_width;
     const double *rois;
     size_t columns; /* of rois */
@@ -50,7 +54,6 @@ static enum ox_status prepare(struct ox_run *r, struct roi_job *j, int64_t heigh
     j->out_height = (size_t)height;
     j->out_width = (size_t)width;
     j->columns = (size_t)columns;
-    OX_TRY(ox_real_in(r, 0, &j->planes, err));
     OX_TRY(ox_real_in(r, 1, &j->rois, err));
     for (size_t i = 0; i < rois->n; i++)
         if (!isfinite(j->rois[i]))
@@ -148,6 +151,7 @@ static enum ox_status run_max_roi_pool(struct ox_run *r, struct ox_error *err)
     if (n != 2 || shape[0] > 1 << 20 || shape[1] > 1 << 20)
         return ox_run_fail(r, err, OX_INPUT, "pooled_shape is not two sizes up to 2^20");
     OX_TRY(prepare(r, &j, shape[0], shape[1], 5, err));
+    OX_TRY(ox_real_in(r, 0, &j.planes, err));
     size_t regions = (size_t)j.y->dims[0];
     for (size_t i = 0; i < regions; i++) {
         OX_TRY(check_image(r, i, j.rois[i * 5], err));
@@ -221,34 +225,32 @@ static bool around(double at, size_t limit, size_t *low, size_t *high, double *p
     return true;
 }
 
-/* Channels [from, from + n) of a region. */
+/* A group of n channels of a region. */
 struct bin_sums {
-    const double *plane; /* of the first channel */
+    const double *planes; /* [height, width, n] */
     size_t n;
     double sum[CHANNELS], best[CHANNELS];
     int64_t inside;
 };
 
 /* Takes in one sample: four neighbours and their weights. */
-static void take_sample(struct bin_sums *s, size_t area, const size_t at[4], const double weight[4],
-                        bool max)
+static void take_sample(struct bin_sums *s, const size_t at[4], const double weight[4], bool max)
 {
-    for (size_t c = 0; c < s->n; c++) {
-        const double *plane = s->plane + c * area;
-        const double p = weight[0] * plane[at[0]], q = weight[1] * plane[at[1]];
-        const double u = weight[2] * plane[at[2]], v = weight[3] * plane[at[3]];
-        if (!max) {
-            s->sum[c] += p + q + u + v;
-            continue;
-        }
-        /* The largest weighted neighbour, as the reference has it, not the largest interpolated value. */
-        double best = s->best[c];
-        best = p > best ? p : best;
-        best = q > best ? q : best;
-        best = u > best ? u : best;
-        s->best[c] = v > best ? v : best;
-    }
+    const double *restrict p = s->planes + at[0] * s->n, *restrict q = s->planes + at[1] * s->n;
+    const double *restrict u = s->planes + at[2] * s->n, *restrict v = s->planes + at[3] * s->n;
     s->inside++;
+    for (size_t c = 0; c < s->n && !max; c++)
+        s->sum[c] += weight[0] * p[c] + weight[1] * q[c] + weight[2] * u[c] + weight[3] * v[c];
+    /* The largest weighted neighbour, as the reference has it, not the largest interpolated value. */
+    for (size_t c = 0; c < s->n && max; c++) {
+        const double of[4] = {weight[0] * p[c], weight[1] * q[c], weight[2] * u[c],
+                              weight[3] * v[c]};
+        double best = s->best[c];
+        best = of[0] > best ? of[0] : best;
+        best = of[1] > best ? of[1] : best;
+        best = of[2] > best ? of[2] : best;
+        s->best[c] = of[3] > best ? of[3] : best;
+    }
 }
 
 static void pool_bin(const struct roi_job *j, const struct samples *v, const struct samples *h,
@@ -270,7 +272,7 @@ static void pool_bin(const struct roi_job *j, const struct samples *v, const str
             const size_t at[4] = {y0 * j->width + x0, y0 * j->width + x1, y1 * j->width + x0,
                                   y1 * j->width + x1};
             const double weight[4] = {(1 - y) * (1 - x), (1 - y) * x, y * (1 - x), y * x};
-            take_sample(s, j->height * j->width, at, weight, j->max);
+            take_sample(s, at, weight, j->max);
         }
     }
     const double count = v->count * h->count;
@@ -283,6 +285,44 @@ static void pool_bin(const struct roi_job *j, const struct samples *v, const str
     }
 }
 
+struct grouping {
+    const struct ox_tensor *x;
+    size_t channels, area;
+    double *to;
+};
+
+/* A group of channels of an image, some places at a time. */
+static void group_task(void *arg, size_t i)
+{
+    enum { PLACES = 64 };
+    const struct grouping *g = arg;
+    const size_t groups = (g->channels - 1) / CHANNELS + 1, first = i % groups * CHANNELS;
+    const size_t n = g->channels - first < CHANNELS ? g->channels - first : CHANNELS;
+    const size_t from = (i / groups * g->channels + first) * g->area;
+    double *to = g->to + from, places[PLACES];
+    for (size_t at = 0, some; at < g->area; at += some, to += some * n) {
+        some = g->area - at < PLACES ? g->area - at : PLACES;
+        for (size_t c = 0; c < n; c++) {
+            ox_real_load(g->x, from + c * g->area + at, some, places);
+            for (size_t k = 0; k < some; k++)
+                to[k * n + c] = places[k];
+        }
+    }
+}
+
+static enum ox_status group_channels(struct ox_run *r, struct roi_job *j, struct ox_error *err)
+{
+    struct grouping g = {.x = j->x, .channels = j->channels, .area = j->height * j->width};
+    g.to = ox_run_work(r, j->x->n + 1, sizeof *g.to, err);
+    if (!g.to)
+        return err->status;
+    j->planes = g.to;
+    if (j->x->n)
+        ox_parallel(r->env, (size_t)j->x->dims[0] * ((j->channels - 1) / CHANNELS + 1), group_task,
+                    &g);
+    return OX_OK;
+}
+
 /* A region's channels, CHANNELS of them in a task. */
 static void roi_align_task(void *arg, size_t i)
 {
@@ -291,8 +331,8 @@ static void roi_align_task(void *arg, size_t i)
     const size_t region = i / groups, first = i % groups * CHANNELS;
     const size_t bins = j->out_height * j->out_width;
     const double *roi = j->rois + region * 4;
-    struct bin_sums s = {.plane = j->planes + ((size_t)j->images[region] * j->channels + first) *
-                                                  j->height * j->width,
+    struct bin_sums s = {.planes = j->planes + ((size_t)j->images[region] * j->channels + first) *
+                                                   j->height * j->width,
                          .n = j->channels - first < CHANNELS ? j->channels - first : CHANNELS};
     double x = roi[0] * j->scale - j->shift, y = roi[1] * j->scale - j->shift;
     double width = roi[2] * j->scale - j->shift - x, height = roi[3] * j->scale - j->shift - y;
@@ -304,15 +344,18 @@ static void roi_align_task(void *arg, size_t i)
     double n_v = j->sampling > 0 ? (double)j->sampling : ceil(bin_h);
     double n_h = j->sampling > 0 ? (double)j->sampling : ceil(bin_w);
     const bool any = n_v > 0 && n_h > 0 && j->height && j->width;
-    for (size_t o = 0; o < bins; o++) {
-        if (any) {
+    double pooled[CHANNELS][BINS] = {{0}};
+    for (size_t from = 0, n; from < bins; from += n) {
+        n = bins - from < BINS ? bins - from : BINS;
+        for (size_t o = from; any && o < from + n; o++) {
             struct samples v = sample_axis(y, bin_h, o / j->out_width, n_v, j->height);
             struct samples h = sample_axis(x, bin_w, o % j->out_width, n_h, j->width);
             pool_bin(j, &v, &h, &s);
+            for (size_t c = 0; c < s.n; c++)
+                pooled[c][o - from] = s.sum[c];
         }
         for (size_t c = 0; c < s.n; c++)
-            ox_real_store(j->y, (region * j->channels + first + c) * bins + o, 1,
-                          any ? &s.sum[c] : &(const double){0});
+            ox_real_store(j->y, (region * j->channels + first + c) * bins + from, n, pooled[c]);
     }
 }
 
@@ -345,6 +388,7 @@ static enum ox_status run_roi_align(struct ox_run *r, struct ox_error *err)
     j.images = images->data;
     for (size_t i = 0; i < regions; i++)
         OX_TRY(check_image(r, i, (double)j.images[i], err));
+    OX_TRY(group_channels(r, &j, err));
     if (j.channels)
         ox_parallel(r->env, regions * ((j.channels - 1) / CHANNELS + 1), roi_align_task, &j);
     return ox_env_poll(r->env, err);

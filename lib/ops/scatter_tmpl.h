@@ -16,9 +16,9 @@
 #define MERGE N(scatter_mul)
 #include "ops/scatter_merge_tmpl.h"
 
-/* NaN stays. */
+/* NaN stays; it is rare, and what remains has an instruction. */
 #ifdef T_FLOAT
-#define MERGED(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+#define MERGED(a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
 #else
 #define MERGED(a, b) ((a) > (b) ? (a) : (b))
 #endif
@@ -26,7 +26,7 @@
 #include "ops/scatter_merge_tmpl.h"
 
 #ifdef T_FLOAT
-#define MERGED(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define MERGED(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
 #else
 #define MERGED(a, b) ((a) < (b) ? (a) : (b))
 #endif

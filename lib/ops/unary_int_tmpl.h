@@ -3,10 +3,16 @@
 #define TO T
 
 #if T_SIGNED
-/* No branch: signs are hard to foresee. */
+/* No branch: signs are hard to foresee. A shift brings out the sign of 64 bits faster than a comparison. */
+#if T_BITS == 64
+#define SIGN(x) ((W)(x) >> 63)
+#else
+#define SIGN(x) (W)((x) < 0)
+#endif
 #define FN N(absolute)
-#define OP(x) ((W)(x) ^ (0 - (W)((x) < 0))) + (W)((x) < 0)
+#define OP(x) ((W)(x) ^ (0 - SIGN(x))) + SIGN(x)
 #include "ops/unary_loop_tmpl.h"
+#undef SIGN
 #define FN N(negate)
 #define OP(x) 0 - (W)(x)
 #include "ops/unary_loop_tmpl.h"
@@ -18,7 +24,11 @@
 #define OP(x) (x)
 #include "ops/unary_loop_tmpl.h"
 #define FN N(sign)
+#if T_BITS == 64 /* comparisons of such are slow */
+#define OP(x) ((x) | (0 - (x))) >> 63
+#else
 #define OP(x) (x) > 0
+#endif
 #include "ops/unary_loop_tmpl.h"
 #endif
 

@@ -1,4 +1,6 @@
 /* Where: elements are moved, not looked at. */
+#include <string.h>
+
 #include "ops/broadcast.h"
 #include "ops/rules.h"
 
@@ -26,18 +28,23 @@ static void where_1(const struct ox_row *row, const void *arg)
     uint8_t *restrict out = row->out;
     const size_t n = row->n, by_x = row->step[1], by_y = row->step[2];
     (void)arg;
-    if (row->step[0] && by_x && by_y)
+    const uint8_t *const from = *condition ? x : y;
+    if (!row->step[0] && (*condition ? by_x : by_y))
+        memcpy(out, from, n);
+    else if (!row->step[0])
+        memset(out, *from, n);
+    else if (by_x && by_y)
         for (size_t i = 0; i < n; i++)
             out[i] = pick(condition[i], x[i], y[i]);
-    else if (row->step[0] && by_x)
+    else if (by_x)
         for (size_t i = 0; i < n; i++)
             out[i] = pick(condition[i], x[i], *y);
-    else if (row->step[0] && by_y)
+    else if (by_y)
         for (size_t i = 0; i < n; i++)
             out[i] = pick(condition[i], *x, y[i]);
     else
         for (size_t i = 0; i < n; i++)
-            out[i] = pick(condition[i * row->step[0]], x[i * by_x], y[i * by_y]);
+            out[i] = pick(condition[i], *x, *y);
 }
 
 #define FN where_2

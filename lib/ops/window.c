@@ -132,33 +132,59 @@ enum ox_status ox_window_init(struct ox_run *r, const struct ox_tensor *x, const
     return OX_OK;
 }
 
+/* Where tap `tap` of a window at `at` lies in the plane of all axes but the last; -1: in padding. */
+static ptrdiff_t outer_place(const struct ox_window *w, const int64_t *plane, const int64_t *at,
+                             const int64_t *tap)
+{
+    ptrdiff_t offset = 0;
+    for (unsigned d = 0; d + 1 < w->n; d++) {
+        const int64_t to = at[d] * w->stride[d] - w->before[d] + tap[d] * w->dilation[d];
+        if (to < 0 || to >= plane[d])
+            return -1;
+        offset = offset * (ptrdiff_t)plane[d] + (ptrdiff_t)to;
+    }
+    return offset;
+}
+
+/* Places of a tap from window `at` on: a stretch along the last axis at a time. */
+static void tap_places(const struct ox_window *w, const int64_t *grid, const int64_t *plane,
+                       int64_t *at, size_t count, const int64_t *tap, ptrdiff_t *table)
+{
+    const unsigned last = w->n - 1;
+    const uint64_t width = (uint64_t)plane[last];
+    while (count) {
+        const size_t left = (size_t)(grid[last] - at[last]), n = left < count ? left : count;
+        const ptrdiff_t outer = outer_place(w, plane, at, tap);
+        const int64_t tap_at = tap[last] * w->dilation[last] - w->before[last];
+        for (size_t i = 0; i < n; i++) {
+            const int64_t to = (at[last] + (int64_t)i) * w->stride[last] + tap_at;
+            const bool inside = outer >= 0 && (uint64_t)to < width;
+            table[i] = inside ? outer * (ptrdiff_t)width + (ptrdiff_t)to : -1;
+        }
+        table += n;
+        count -= n;
+        at[last] += (int64_t)n;
+        for (unsigned d = last; at[d] == grid[d] && d > 0; d--) {
+            at[d] = 0;
+            at[d - 1]++;
+        }
+    }
+}
+
 void ox_window_table(const struct ox_window *w, const int64_t *grid, const int64_t *plane,
                      size_t first, size_t count, size_t pitch, ptrdiff_t *table)
 {
-    int64_t at[OX_WINDOW_AXES], tap[OX_WINDOW_AXES];
+    int64_t begin[OX_WINDOW_AXES], at[OX_WINDOW_AXES], tap[OX_WINDOW_AXES] = {0};
     size_t rest = first;
     for (unsigned d = w->n; d-- > 0;) {
-        at[d] = (int64_t)(rest % (size_t)grid[d]);
+        begin[d] = (int64_t)(rest % (size_t)grid[d]);
         rest /= (size_t)grid[d];
     }
-    for (size_t j = 0; j < count; j++) {
-        memset(tap, 0, w->n * sizeof *tap);
-        for (size_t t = 0; t < w->taps; t++) {
-            ptrdiff_t offset = 0;
-            for (unsigned d = 0; d < w->n; d++) {
-                int64_t to = at[d] * w->stride[d] - w->before[d] + tap[d] * w->dilation[d];
-                if (to < 0 || to >= plane[d]) {
-                    offset = -1;
-                    break;
-                }
-                offset = offset * (ptrdiff_t)plane[d] + (ptrdiff_t)to;
-            }
-            table[t * pitch + j] = offset;
-            for (unsigned d = w->n; d-- > 0 && ++tap[d] == w->kernel[d];)
-                tap[d] = 0;
-        }
-        for (unsigned d = w->n; d-- > 0 && ++at[d] == grid[d];)
-            at[d] = 0;
+    for (size_t t = 0; t < w->taps; t++) {
+        memcpy(at, begin, w->n * sizeof *at);
+        tap_places(w, grid, plane, at, count, tap, table + t * pitch);
+        for (unsigned d = w->n; d-- > 0 && ++tap[d] == w->kernel[d];)
+            tap[d] = 0;
     }
 }
 

@@ -51,6 +51,16 @@ static inline void eight_f32_i32(const void *x, void *y)
     _mm256_storeu_si256(y, _mm256_cvttps_epi32(_mm256_loadu_ps(x)));
 }
 
+/* From 2^31 on what int32 makes of the rest, moved up. */
+static inline void eight_f32_u32(const void *from, void *y)
+{
+    const __m256 x = _mm256_loadu_ps(from), half = _mm256_set1_ps(0x1p31F);
+    const __m256 big = _mm256_cmp_ps(x, half, _CMP_GE_OQ);
+    const __m256i whole = _mm256_cvttps_epi32(_mm256_sub_ps(x, _mm256_and_ps(big, half)));
+    _mm256_storeu_si256(y,
+                        _mm256_xor_si256(whole, _mm256_slli_epi32(_mm256_castps_si256(big), 31)));
+}
+
 static inline void low_bytes(__m256i whole, void *y)
 {
     const __m256i low =
@@ -130,6 +140,20 @@ static inline void eight_f32_i64(const void *from, void *y)
         const int64_t one = _mm_cvttss_si64(_mm_load_ss(x + k));
         memcpy(out + k, &one, sizeof one);
     }
+}
+
+static inline void eight_f32_u64(const void *from, void *y)
+{
+    const float *x = from;
+    uint64_t out[8];
+    if (as_int64(_mm256_cvttps_epi32(_mm256_loadu_ps(x)), y))
+        return;
+    for (unsigned k = 0; k < 8; k++) {
+        const bool big = x[k] >= 0x1p63F;
+        const int64_t one = _mm_cvttss_si64(_mm_set_ss(big ? x[k] - 0x1p63F : x[k]));
+        out[k] = (uint64_t)one ^ (uint64_t)big << 63;
+    }
+    memcpy(y, out, sizeof out);
 }
 
 static inline void eight_f64_i64(const void *from, void *y)
@@ -215,6 +239,16 @@ static void row_f32_i64(size_t n, const void *x, void *y)
     by_eights(n, x, y, 4, 8, eight_f32_i64);
 }
 
+static void row_f32_u32(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 4, 4, eight_f32_u32);
+}
+
+static void row_f32_u64(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 4, 8, eight_f32_u64);
+}
+
 static void row_i64_f32(size_t n, const void *x, void *y)
 {
     by_eights(n, x, y, 8, 4, eight_i64_f32);
@@ -252,7 +286,8 @@ static const struct ox_cast own[] = {
     {OX_INT64, OX_FLOAT32, row_i64_f32},   {OX_FLOAT64, OX_FLOAT16, row_f64_f16},
     {OX_INT64, OX_FLOAT64, row_i64_f64},   {OX_FLOAT64, OX_INT32, row_f64_i32},
     {OX_FLOAT64, OX_UINT8, row_f64_u8},    {OX_FLOAT64, OX_INT8, row_f64_u8},
-    {OX_FLOAT64, OX_INT64, row_f64_i64}};
+    {OX_FLOAT64, OX_INT64, row_f64_i64},   {OX_FLOAT32, OX_UINT32, row_f32_u32},
+    {OX_FLOAT32, OX_UINT64, row_f32_u64}};
 
 const struct ox_cast *ox_casts_avx2(enum ox_dtype from, enum ox_dtype to)
 {

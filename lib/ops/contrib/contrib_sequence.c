@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/dense.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 
@@ -170,30 +171,74 @@ struct crop {
     size_t channels, in_h, in_w, out_h, out_w;
     bool nearest;
     double outside;
+    const double *in, *boxes;
+    const struct ox_tensor *batch;
+    struct ox_tensor *y;
+    double *work;              /* of each slot a row of the output */
+    struct crop_place *places; /* of each slot those of columns, then of rows */
 };
 
-/* Place of output i of n between the box's edges, in pixels. */
-static double crop_place(double low, double high, size_t i, size_t n, size_t size)
+/* Places [low, high] of an axis and the part of the second; false: outside of the image. */
+struct crop_place {
+    size_t low, high;
+    double part;
+    bool inside;
+};
+
+/* Output i of n between the box's edges. */
+static struct crop_place crop_place(const struct crop *c, double low, double high, size_t i,
+                                    size_t n, size_t size)
 {
-    double last = (double)size - 1;
-    if (n < 2)
-        return 0.5 * (low + high) * last;
-    return low * last + (double)i * (high - low) * last / (double)(n - 1);
+    const double last = (double)size - 1;
+    const double at = n < 2 ? 0.5 * (low + high) * last
+                            : low * last + (double)i * (high - low) * last / (double)(n - 1);
+    struct crop_place p = {.inside = at >= 0 && at <= last};
+    if (!p.inside)
+        return p;
+    p.low = (size_t)(c->nearest ? round(at) : floor(at));
+    p.high = (size_t)ceil(at);
+    p.part = at - (double)p.low;
+    return p;
 }
 
-static double crop_pixel(const struct crop *c, const double *plane, double y, double x)
+static void crop_row(const struct crop *c, const double *plane, const struct crop_place *y,
+                     const struct crop_place *columns, double *out)
 {
-    if (!(y >= 0 && y <= (double)c->in_h - 1 && x >= 0 && x <= (double)c->in_w - 1))
-        return c->outside;
-    if (c->nearest)
-        return plane[(size_t)round(y) * c->in_w + (size_t)round(x)];
-    size_t top = (size_t)floor(y), bottom = (size_t)ceil(y);
-    size_t left = (size_t)floor(x), right = (size_t)ceil(x);
-    double dy = y - (double)top, dx = x - (double)left;
-    const double *up = plane + top * c->in_w, *down = plane + bottom * c->in_w;
-    double above = up[left] + (up[right] - up[left]) * dx;
-    double below = down[left] + (down[right] - down[left]) * dx;
-    return above + (below - above) * dy;
+    const double *up = plane + y->low * c->in_w, *down = plane + y->high * c->in_w;
+    for (size_t i = 0; i < c->out_w; i++) {
+        const struct crop_place *x = &columns[i];
+        if (!y->inside || !x->inside) {
+            out[i] = c->outside;
+        } else if (c->nearest) {
+            out[i] = up[x->low];
+        } else {
+            const double above = up[x->low] + (up[x->high] - up[x->low]) * x->part;
+            const double below = down[x->low] + (down[x->high] - down[x->low]) * x->part;
+            out[i] = above + (below - above) * y->part;
+        }
+    }
+}
+
+/* All channels of a box. */
+static void crop_box(void *arg, size_t box, size_t slot)
+{
+    const struct crop *c = arg;
+    const double *b = c->boxes + box * 4;
+    const size_t area = c->in_h * c->in_w, image = (size_t)ox_tensor_get_int(c->batch, box);
+    double *row = c->work + slot * c->out_w;
+    struct crop_place *columns = c->places + slot * (c->out_w + c->out_h),
+                      *rows = columns + c->out_w;
+    for (size_t i = 0; i < c->out_w; i++)
+        columns[i] = crop_place(c, b[1], b[3], i, c->out_w, c->in_w);
+    for (size_t i = 0; i < c->out_h; i++)
+        rows[i] = crop_place(c, b[0], b[2], i, c->out_h, c->in_h);
+    for (size_t k = 0; k < c->channels; k++) {
+        const size_t plane = box * c->channels + k;
+        for (size_t y = 0; y < c->out_h; y++) {
+            crop_row(c, c->in + (image * c->channels + k) * area, &rows[y], columns, row);
+            ox_real_store(c->y, (plane * c->out_h + y) * c->out_w, c->out_w, row);
+        }
+    }
 }
 
 static enum ox_status read_crop(struct ox_run *r, struct crop *c, struct ox_error *err)
@@ -229,25 +274,22 @@ static enum ox_status read_crop(struct ox_run *r, struct crop *c, struct ox_erro
 static enum ox_status run_crop_and_resize(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *rois = ox_run_in(r, 1), *batch = ox_run_in(r, 2);
-    struct crop c = {0};
-    const double *in, *boxes;
-    struct ox_tensor *y;
+    struct crop c = {.batch = batch};
     OX_TRY(read_crop(r, &c, err));
-    OX_TRY(ox_real_in(r, 0, &in, err));
-    OX_TRY(ox_real_in(r, 1, &boxes, err));
+    OX_TRY(ox_real_in(r, 0, &c.in, err));
+    OX_TRY(ox_real_in(r, 1, &c.boxes, err));
     const int64_t dims[4] = {rois->dims[0], x->dims[1], (int64_t)c.out_h, (int64_t)c.out_w};
-    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &y, err));
-    for (size_t i = 0; i < y->n; i++) {
-        size_t col = i % c.out_w, row = i / c.out_w % c.out_h;
-        size_t plane = i / c.out_w / c.out_h, box = plane / c.channels;
-        size_t image = (size_t)ox_tensor_get_int(batch, box);
-        const double *b = boxes + box * 4;
-        const double *from = in + (image * c.channels + plane % c.channels) * c.in_h * c.in_w;
-        double value = crop_pixel(&c, from, crop_place(b[0], b[2], row, c.out_h, c.in_h),
-                                  crop_place(b[1], b[3], col, c.out_w, c.in_w));
-        ox_real_store(y, i, 1, &value);
-    }
-    return OX_OK;
+    OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &c.y, err));
+    if (!c.y->n)
+        return OX_OK;
+    const size_t slots = ox_slots(r->env);
+    c.work = ox_real_scratch(r, slots * c.out_w, err);
+    c.places =
+        c.work ? ox_run_scratch(r, slots * (c.out_w + c.out_h), sizeof *c.places, err) : NULL;
+    if (!c.places)
+        return OX_NO_MEMORY;
+    ox_spread(r->env, batch->n, 20 * (double)c.y->n, crop_box, &c);
+    return ox_env_poll(r->env, err);
 }
 
 static void infer_crop_and_resize(struct ox_infer *c)
