@@ -787,7 +787,7 @@ int main(void)
     tcase_add_loop_test(tc, convolutions_of_any_shape_are_near_the_sums_in_double, 0,
                         SHAPES * N_WAYS);
     tcase_add_loop_test(tc, stored_weights_of_many_channels_are_read_in_parts, 0, 10);
-    tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, 120);
+    tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, SHAPES);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, N_WAYS);
