@@ -23,11 +23,6 @@ static size_t last_axis(const struct ox_tensor *x)
     return x->rank && x->dims[x->rank - 1] > 0 ? (size_t)x->dims[x->rank - 1] : 1;
 }
 
-static bool same_shape(const struct ox_tensor *a, const struct ox_tensor *b)
-{
-    return a->rank == b->rank && (!a->rank || !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims));
-}
-
 static size_t stretches(size_t n)
 {
     return n / STRETCH + (n % STRETCH != 0);
@@ -125,7 +120,7 @@ static enum ox_status run_gated_add(struct ox_run *r, struct ox_error *err)
 {
     struct gated_add j = {.x = ox_run_in(r, 0), .y = ox_run_in(r, 1), .gate = ox_run_in(r, 2)};
     const struct ox_tensor *x = j.x, *gate = j.gate;
-    if (!x->rank || !same_shape(x, j.y))
+    if (!x->rank || !ox_tensor_same_dims(x, j.y))
         return ox_run_fail(r, err, OX_INPUT, "X has rank %u, or Y another shape", x->rank);
     if (gate->rank != x->rank || gate->dims[x->rank - 1] != 1 ||
         memcmp(gate->dims, x->dims, (x->rank - 1) * sizeof *x->dims) != 0)
@@ -185,7 +180,7 @@ static enum ox_status run_gated_norm(struct ox_run *r, struct ox_error *err)
                            .width = scale->n,
                            .epsilon = (double)ox_run_float(r, "epsilon", 1e-5F)};
     OX_TRY(read_activation(r, &j.silu, err));
-    if (!x->rank || !same_shape(x, j.gate))
+    if (!x->rank || !ox_tensor_same_dims(x, j.gate))
         return ox_run_fail(r, err, OX_INPUT, "X has rank %u, or gate another shape", x->rank);
     if (!j.width || (size_t)x->dims[x->rank - 1] % j.width)
         return ox_run_fail(r, err, OX_INPUT, "%zu scales do not divide a last axis of %" PRId64,
@@ -241,7 +236,7 @@ static enum ox_status run_linear_gate(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT,
                            "dt_bias has %zu elements, decay_scale %zu: not one a head", bias->n,
                            scale->n);
-    if (j.b && !same_shape(a, j.b))
+    if (j.b && !ox_tensor_same_dims(a, j.b))
         return ox_run_fail(r, err, OX_INPUT, "b does not have the shape of a");
     if (!j.b && ox_run_wants(r, 1))
         return ox_run_fail(r, err, OX_INPUT, "beta is asked for, and there is no b");
