@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 #include "ops/move.h"
 #include "ops/real.h"
+#include "ops/real_math.h"
 
 static struct ox_run standard_run(const struct ox_run *r, const char *name, int64_t opset)
 {
@@ -82,11 +83,6 @@ void ox_infer_standard(struct ox_infer *c, const char *name, int64_t opset)
 
 /* ---- Activations -------------------------------------------------------------------------------------------------- */
 
-static double sigmoid(double x)
-{
-    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
-}
-
 static void activate_gelu(enum ox_fused kind, double alpha, double *v, size_t n)
 {
     const double root_half = 0.70710678118654752440, root_two_over_pi = 0.79788456080286535588;
@@ -99,7 +95,7 @@ static void activate_gelu(enum ox_fused kind, double alpha, double *v, size_t n)
                 0.5 * v[i] * (1 + tanh(root_two_over_pi * (v[i] + 0.044715 * v[i] * v[i] * v[i])));
     else
         for (size_t i = 0; i < n; i++)
-            v[i] *= sigmoid(alpha * v[i]);
+            v[i] *= ox_sigmoid(alpha * v[i]);
 }
 
 void ox_fused_apply(enum ox_fused kind, const double p[2], double *v, size_t n)
@@ -117,7 +113,7 @@ void ox_fused_apply(enum ox_fused kind, const double p[2], double *v, size_t n)
         break;
     case OX_FUSED_SIGMOID:
         for (size_t i = 0; i < n; i++)
-            v[i] = sigmoid(v[i]);
+            v[i] = ox_sigmoid(v[i]);
         break;
     case OX_FUSED_LEAKY_RELU:
         for (size_t i = 0; i < n; i++)
@@ -135,7 +131,7 @@ void ox_fused_apply(enum ox_fused kind, const double p[2], double *v, size_t n)
         break;
     case OX_FUSED_SOFTPLUS:
         for (size_t i = 0; i < n; i++)
-            v[i] = v[i] > 0 ? v[i] + log1p(exp(-v[i])) : log1p(exp(v[i]));
+            v[i] = ox_softplus(v[i]);
         break;
     case OX_FUSED_GELU:
     case OX_FUSED_FAST_GELU:

@@ -6,6 +6,7 @@
 #include "kernels/dense.h"
 #include "ops/infer.h"
 #include "ops/real.h"
+#include "ops/real_math.h"
 
 /* ---- BifurcationDetector: speculative decoding against a source text ---------------------------------------------- */
 
@@ -370,11 +371,6 @@ static void infer_relative_bias(struct ox_infer *c)
     ox_infer_set_shape(c, 0, 4, dims);
 }
 
-static double sigmoid(double x)
-{
-    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
-}
-
 struct gated {
     size_t batch, rows, heads, size, depth;
     const double *query, *query_bias, *weight, *bias, *eco;
@@ -391,7 +387,7 @@ static double gate_of(const struct gated *g, size_t b, size_t h, size_t row)
             sum += (query[i] + g->query_bias[h * g->size + i]) * g->weight[i * g->depth + d];
         sums[d >= g->depth / 2] += sum;
     }
-    return sigmoid(sums[0]) * (sigmoid(sums[1]) * g->eco[h] - 1) + 2;
+    return ox_sigmoid(sums[0]) * (ox_sigmoid(sums[1]) * g->eco[h] - 1) + 2;
 }
 
 static enum ox_status run_gated_bias(struct ox_run *r, struct ox_error *err)

@@ -8,14 +8,10 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/real_math.h"
 #include "ops/rules.h"
 
 enum { STRETCH = 1024 }; /* elements of a task */
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
 
 /* 1 at a size of 0, so that sizes divide. */
 static size_t last_axis(const struct ox_tensor *x)
@@ -51,7 +47,7 @@ static void silu_task(void *arg, size_t task)
         z[i] *= j->scale;
     ox_real_round(j->x->dtype, z, n);
     for (size_t i = 0; i < n; i++)
-        s[i] = sigmoid(z[i]);
+        s[i] = ox_sigmoid(z[i]);
     ox_real_round(j->x->dtype, s, n);
     for (size_t i = 0; i < n; i++)
         z[i] *= s[i];
@@ -156,7 +152,7 @@ static void gated_norm_task(void *arg, size_t task)
             squares += x[i] * x[i];
         const double inverse = 1 / sqrt(squares / (double)width + j->epsilon);
         for (size_t i = 0; i < width; i++)
-            x[i] = x[i] * inverse * j->scale[i] * (j->silu ? gate[i] : 1) * sigmoid(gate[i]);
+            x[i] = x[i] * inverse * j->scale[i] * (j->silu ? gate[i] : 1) * ox_sigmoid(gate[i]);
         ox_real_store(j->y, row * width, width, x);
     }
     if (x)
@@ -203,12 +199,6 @@ struct linear_gate {
     size_t heads;
 };
 
-/* Without overflow: log(1 + e^x). */
-static double softplus(double x)
-{
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-
 static void linear_gate_task(void *arg, size_t task)
 {
     const struct linear_gate *j = arg;
@@ -217,14 +207,14 @@ static void linear_gate_task(void *arg, size_t task)
     ox_real_load(j->a, from, n, x);
     for (size_t i = 0, head = from % j->heads; i < n; i++, head++) {
         head = head < j->heads ? head : 0;
-        x[i] = j->scale[head] * softplus(x[i] + j->bias[head]);
+        x[i] = j->scale[head] * ox_softplus(x[i] + j->bias[head]);
     }
     ox_real_store(j->decay, from, n, x);
     if (!j->beta)
         return;
     ox_real_load(j->b, from, n, x);
     for (size_t i = 0; i < n; i++)
-        x[i] = sigmoid(x[i]);
+        x[i] = ox_sigmoid(x[i]);
     ox_real_store(j->beta, from, n, x);
 }
 

@@ -8,6 +8,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/real_math.h"
 #include "ops/rules.h"
 
 enum { ELEMENTS = 1024 }; /* of a task, at the least */
@@ -103,19 +104,9 @@ static enum ox_status run_rows(struct ox_run *r, struct mix *m, size_t elements,
     return m->state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }
 
-/* In sums side by side: one alone would wait for its own last addition. */
 static double inverse_rms(const double *x, size_t n, double epsilon)
 {
-    enum { SUMS = 4 };
-    double sums[SUMS] = {0}, squares = 0;
-    size_t i = 0;
-    for (; i + SUMS <= n; i += SUMS)
-        for (size_t k = 0; k < SUMS; k++)
-            sums[k] += x[i + k] * x[i + k];
-    for (; i < n; i++)
-        squares += x[i] * x[i];
-    squares += (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    return 1 / sqrt(squares / (double)n + epsilon);
+    return 1 / sqrt(ox_dot(x, x, n) / (double)n + epsilon);
 }
 
 /* ---- BranchwiseRMSNorm -------------------------------------------------------------------------------------------- */
@@ -273,7 +264,7 @@ static void engram_row(const struct mix *m, size_t row, double *key)
            sqrt((double)width);
     const double size = sqrt(fabs(dot) < 1e-6 ? 1e-6 : fabs(dot));
     const double push = dot > 0 ? size : dot < 0 ? -size : dot; /* 0 and NaN stay */
-    const double gate = 1 / (1 + exp(-push));
+    const double gate = ox_sigmoid(push);
     ox_real_load(m->value, row / n * width, width, y);
     for (size_t i = 0; i < width; i++)
         y[i] *= gate;

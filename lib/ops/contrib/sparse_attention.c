@@ -10,6 +10,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/real_math.h"
 
 struct sparse {
     const struct ox_tensor *q, *k, *v, *past[2];
@@ -188,19 +189,6 @@ static enum ox_status fill_cache(struct ox_run *r, struct sparse *s, size_t i, d
     return OX_OK;
 }
 
-static double dot(const double *a, const double *b, size_t n)
-{
-    enum { SUMS = 4 };
-    double sums[SUMS] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + SUMS <= n; i += SUMS)
-        for (size_t k = 0; k < SUMS; k++)
-            sums[k] += a[i + k] * b[i + k];
-    for (; i < n; i++)
-        sum += a[i] * b[i];
-    return sum + (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
 /* Weights of the keys [0, n) that a row sees. Those of other blocks get what is nothing beside any score, so that a row that sees no
  * block at all takes the mean, as in onnxruntime. */
 static void find_weights(const struct sparse *s, size_t head, size_t n, const double *q,
@@ -215,7 +203,7 @@ static void find_weights(const struct sparse *s, size_t head, size_t n, const do
     for (int32_t i = end[0]; i < end[1]; i++) {
         const size_t from = (size_t)columns[i] * s->block;
         for (size_t j = from; j < n && j < from + s->block; j++)
-            weights[j] = dot(q, keys + j * s->size, s->size) * s->scale;
+            weights[j] = ox_dot(q, keys + j * s->size, s->size) * s->scale;
     }
     for (size_t j = 0; j < n; j++)
         most = weights[j] > most || isnan(weights[j]) ? weights[j] : most;

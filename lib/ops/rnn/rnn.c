@@ -8,6 +8,7 @@
 #include "ops/infer.h"
 #include "ops/product.h"
 #include "ops/real.h"
+#include "ops/real_math.h"
 #include "ops/rules.h"
 #include "ops/saturated.h"
 
@@ -19,7 +20,7 @@ static double activate(const struct ox_activation *f, double x)
     case OX_ACT_TANH:
         return tanh(x);
     case OX_ACT_SIGMOID:
-        return 1 / (1 + exp(-x));
+        return ox_sigmoid(x);
     case OX_ACT_AFFINE:
         return f->alpha * x + f->beta;
     case OX_ACT_LEAKY_RELU:
@@ -35,7 +36,7 @@ static double activate(const struct ox_activation *f, double x)
     case OX_ACT_SOFTSIGN:
         return x / (1 + fabs(x));
     default:
-        return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+        return ox_softplus(x);
     }
 }
 
