@@ -217,11 +217,16 @@ def greedy(r):
 def sampling(r):
     vocabulary = r.size(14, 4)
     attributes = settings(r, vocabulary)
+    if attributes["no_repeat_ngram_size"] == 1:  # of no token that is left there is none to draw
+        attributes["no_repeat_ngram_size"] = 0
     ids, mask = prompt_of(r, vocabulary, attributes["pad_token_id"])
     batch, longest = len(ids), ids.shape[1] + r.size(8)
     inputs = [ids, one(longest), r.choice([None, one(r.size(longest))]), r.choice([None, one(r.rng.uniform(0.5, 2), numpy.float32)]), *masks(r, batch, vocabulary), mask]
-    inputs += [None, one(r.size(10000))]
-    attributes.update(temperature=r.rng.uniform(0.5, 2), top_p=r.rng.uniform(0.1, 0.95), filter_value=-1e20, min_tokens_to_keep=r.size(3, 0), custom=0, model_type=0)
+    # onnxruntime takes the whole mask's penalties from the first token of the first row: a mask of that one means the same in both.
+    presence = numpy.zeros([batch, vocabulary], numpy.int32)
+    presence[0, 0] = r.size(3)
+    inputs += [r.choice([None, presence]), one(r.size(10000))]
+    attributes.update(presence_penalty=r.rng.uniform(-1, 2), temperature=r.rng.uniform(0.5, 2), top_p=r.rng.uniform(0.1, 0.95), filter_value=-1e20, min_tokens_to_keep=r.size(3, 0), custom=0, model_type=0)
     layers, scale = r.size(2), r.choice([0.3, 1])
     attributes["decoder"] = gpt2(r, vocabulary, layers, scale)
     return model_of("Sampling", attributes, inputs, r.size(2))
@@ -266,18 +271,21 @@ def beam_encoded(r):
 
 
 def whisper(r):
-    vocabulary = r.size(14, 6)
+    """Half of them with the rules for tokens that tell times."""
+    times, first = r.flag(), r.size(14, 6)
+    vocabulary = first + r.choice([r.size(8), r.size(60, 50)]) if times else first
     attributes = settings(r, vocabulary)
     features, length, batch = r.size(4), r.size(6), r.size(3)
     start = r.choice([None, r.ints(vocabulary, batch, r.size(4), dtype=numpy.int32)])
     x = r.real(batch, features, length)
     inputs = beam_inputs(r, x, None, vocabulary, (1 if start is None else start.shape[1]) + r.size(8))
     layers, scale = r.size(2), r.choice([1, 3])
-    tokens = ("translate", "transcribe", "start_of_lm", "no_timestamps", "beginning_timestamp")
-    attributes.update(model_type=2, decoder_start_token_id=r.size(vocabulary - 1, 0), **{f"{name}_token_id": vocabulary - 1 for name in tokens})
+    tokens = ("translate", "transcribe", "start_of_lm", "no_timestamps")
+    attributes.update(model_type=2, decoder_start_token_id=r.size(first - 1, 0), beginning_timestamp_token_id=first if times else vocabulary - 1)
+    attributes.update({f"{name}_token_id": r.size(first - 1, 0) for name in tokens})
     attributes.update(encoder=whisper_encoder(r, vocabulary, layers, scale, features), decoder=encoded_decoder(r, vocabulary, layers, scale, False))
     temperature = r.choice([None, one(r.rng.uniform(0.5, 2), numpy.float32)])
-    return beam_model(r, x, attributes, [*inputs, start, None, None, None, temperature], "WhisperBeamSearch")
+    return beam_model(r, x, attributes, [*inputs, start, one(1) if times else None, None, None, temperature], "WhisperBeamSearch")
 
 
 def settle(model, expected, actual):

@@ -134,7 +134,8 @@ START_TEST(pasts_and_places_are_carried)
 END_TEST
 
 #define SAMPLING(settings, inputs)                                                                 \
-    HEAD "g (int32[b, c] ids, int32[1] most, float[4, 4] t, int32[1] seed) => (int32[b, e] y, "    \
+    HEAD "g (int32[b, c] ids, int32[1] most, float[4, 4] t, int32[1] seed, int32[1, 4] seen) => "  \
+         "(int32[b, e] y, "                                                                        \
          "float[b, v] left) { y, left = com.microsoft.Sampling <eos_token_id = 3, pad_token_id = " \
          "0, " settings "decoder = " TABLE "> (" inputs ") }"
 
@@ -143,11 +144,13 @@ START_TEST(tokens_come_by_chance)
 {
     static const float even[16] = {0}, uneven[] = {0, 2, 3, 1, 0, 2, 3, 1, 0, 2, 3, 1, 0, 2, 3, 1};
     static const int32_t first[] = {0}, one[] = {1}, all[] = {0, 0, 1, 0, 2};
+    static const int32_t seen[] = {0, 1, 2, 0};
     static const float left[] = {-9, 4, 6, -9};
     struct text_run f;
     text_must_plan(&f, SAMPLING("top_p = 1.0, ", "ids, most, , , , , , , seed"), NULL);
     give(&f, first, 1, 1, 5, even);
     text_give(&f, OX_INT32, 1, (const int64_t[]){1}, one);
+    text_give(&f, OX_INT32, 2, (const int64_t[]){1, 4}, seen);
     text_must_run(&f);
     expect_ids(&f, 5, all);
     text_close(&f);
@@ -158,9 +161,22 @@ START_TEST(tokens_come_by_chance)
                    NULL);
     give(&f, first, 1, 1, 5, uneven);
     text_give(&f, OX_INT32, 1, (const int64_t[]){1}, (const int32_t[]){3});
+    text_give(&f, OX_INT32, 2, (const int64_t[]){1, 4}, seen);
     text_must_run(&f);
     for (size_t i = 0; i < 4; i++)
         ck_assert_double_eq((double)((const float *)f.out[1]->tensor->data)[i], (double)left[i]);
+    text_close(&f);
+    /* Seen once and twice: those two lose 1.5 and 3. */
+    text_must_plan(
+        &f, SAMPLING("top_p = 1.0, presence_penalty = 1.5, ", "ids, most, , , , , , seen, seed"),
+        NULL);
+    give(&f, first, 1, 1, 2, uneven);
+    text_give(&f, OX_INT32, 1, (const int64_t[]){1}, one);
+    text_give(&f, OX_INT32, 2, (const int64_t[]){1, 4}, seen);
+    text_must_run(&f);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_double_eq((double)((const float *)f.out[1]->tensor->data)[i],
+                            (double)uneven[i] - 1.5 * seen[i]);
     text_close(&f);
 }
 END_TEST

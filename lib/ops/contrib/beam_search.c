@@ -106,12 +106,7 @@ static enum ox_status run_with(struct ox_run *r, const struct ox_generation_inpu
 {
     struct ox_generation g;
     struct ox_decoder d = {0};
-    int64_t processor;
     OX_TRY(ox_generation_open(r, at, &g, err));
-    OX_TRY(ox_generation_int(r, at->processor, "logits_processor", 0, 0, &processor, err));
-    if (processor)
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "logits_processor %lld is not served: 0 is",
-                           (long long)processor);
     enum ox_status status = ox_decoder_open(r, &g, &d, err);
     if (status == OX_OK)
         status = search(r, &g, &d, err);
@@ -124,15 +119,13 @@ static enum ox_status run_beam_search(struct ox_run *r, struct ox_error *err)
     return run_with(r, &places, err);
 }
 
-/* What it has beyond BeamSearch is asked for by outputs of its own. */
+/* What it has beyond BeamSearch is asked for by outputs of its own; extra_decoding_ids, input 13, serve those alone. */
 static enum ox_status run_whisper(struct ox_run *r, struct ox_error *err)
 {
     if (ox_run_wants(r, 3) || ox_run_int(r, "decoder_output_cross_qk", 0))
         return ox_run_fail(r, err, OX_UNSUPPORTED, "output cross_qk is not served");
     if (ox_run_wants(r, 4))
         return ox_run_fail(r, err, OX_UNSUPPORTED, "output non_speech_probs is not served");
-    if (ox_run_has(r, 13))
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "input extra_decoding_ids is not served");
     return run_with(r, &whisper_places, err);
 }
 

@@ -89,6 +89,7 @@ enum ox_status ox_generation_open(struct ox_run *r, const struct ox_generation_i
     OX_TRY(read_token(r, "pad_token_id", 0, &g->pad, err));
     OX_TRY(read_token(r, "decoder_start_token_id", -1, &g->start, err));
     OX_TRY(read_lengths(r, g, err));
+    OX_TRY(ox_timestamps_open(r, at->processor, &g->timestamps, err));
     return read_numbers(r, g, err);
 }
 
@@ -135,22 +136,38 @@ static void mask_scores(const struct ox_generation *g, const int32_t *mask, doub
             scores[i] = -(double)FLT_MAX;
 }
 
+/* NULL: it is omitted. */
+static enum ox_status read_mask(struct ox_run *r, const struct ox_generation *g, size_t i,
+                                const char *what, const int32_t **out, struct ox_error *err)
+{
+    const struct ox_tensor *mask = i ? ox_run_in(r, i) : NULL;
+    if (mask && (mask->rank != 2 || (size_t)mask->dims[0] != g->batch ||
+                 (size_t)mask->dims[1] != g->vocabulary))
+        return ox_run_fail(r, err, OX_INPUT, "%s is not [%zu, %zu]", what, g->batch, g->vocabulary);
+    *out = mask ? mask->data : NULL;
+    return OX_OK;
+}
+
 /* Masks are read when the vocabulary is known. */
 static enum ox_status read_masks(struct ox_run *r, struct ox_generation *g, struct ox_error *err)
 {
     const struct ox_tensor *all = g->at->vocab_mask ? ox_run_in(r, g->at->vocab_mask) : NULL;
-    const struct ox_tensor *first =
-        g->at->prefix_vocab_mask ? ox_run_in(r, g->at->prefix_vocab_mask) : NULL;
     if (all && all->n != g->vocabulary)
         return ox_run_fail(r, err, OX_INPUT, "vocab_mask has %zu elements for %zu tokens", all->n,
                            g->vocabulary);
-    if (first && (first->rank != 2 || (size_t)first->dims[0] != g->batch ||
-                  (size_t)first->dims[1] != g->vocabulary))
-        return ox_run_fail(r, err, OX_INPUT, "prefix_vocab_mask is not [%zu, %zu]", g->batch,
-                           g->vocabulary);
     g->vocab_mask = all ? all->data : NULL;
-    g->prefix_mask = first && g->length == g->prompt ? first->data : NULL;
-    return OX_OK;
+    OX_TRY(read_mask(r, g, g->at->prefix_vocab_mask, "prefix_vocab_mask", &g->prefix_mask, err));
+    if (g->length != g->prompt)
+        g->prefix_mask = NULL;
+    return read_mask(r, g, g->at->presence_mask, "presence_mask", &g->presence_mask, err);
+}
+
+/* Those that the mask counts lose the penalty as often. */
+static void penalize_presence(const struct ox_run *r, const struct ox_generation *g,
+                              const int32_t *mask, double *scores)
+{
+    for (size_t i = 0; i < g->vocabulary; i++)
+        scores[i] = ox_generation_round(r, scores[i] - mask[i] * g->presence_penalty);
 }
 
 enum ox_status ox_generation_process(struct ox_run *r, struct ox_generation *g,
@@ -171,6 +188,11 @@ enum ox_status ox_generation_process(struct ox_run *r, struct ox_generation *g,
             scores[g->eos] = -(double)FLT_MAX;
         for (size_t i = 0; g->temperature != 1 && i < g->vocabulary; i++)
             scores[i] = ox_generation_round(r, scores[i] / g->temperature);
+        if (g->presence_mask && g->presence_penalty != 0)
+            penalize_presence(r, g, g->presence_mask + row / g->beams * g->vocabulary, scores);
+        if (g->timestamps.on)
+            OX_TRY(ox_timestamps_process(r, &g->timestamps, ids, g->length, scores, g->vocabulary,
+                                         err));
     }
     return OX_OK;
 }

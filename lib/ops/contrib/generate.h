@@ -2,6 +2,7 @@
 #ifndef OX_OPS_GENERATE_H
 #define OX_OPS_GENERATE_H
 
+#include "ops/contrib/timestamps.h"
 #include "ops/op.h"
 
 struct ox_infer;
@@ -9,7 +10,7 @@ struct ox_infer;
 /* Where a node has its settings among its inputs; 0: nowhere. Input 0 is the prompt, input 1 max_length. */
 struct ox_generation_inputs {
     unsigned char min_length, beams, returned, length_penalty, repetition_penalty, vocab_mask,
-        prefix_vocab_mask, attention_mask, decoder_ids, processor, temperature;
+        prefix_vocab_mask, attention_mask, decoder_ids, processor, temperature, presence_mask;
 };
 
 /* A search under way. Row i * beams + k is beam k of batch i. */
@@ -21,12 +22,14 @@ struct ox_generation {
     size_t shortest; /* below which eos does not come */
     size_t vocabulary;
     int32_t eos, pad, start; /* start: < 0: none is given */
-    double length_penalty, repetition_penalty, temperature;
-    size_t ngram; /* no n-gram of so many tokens comes twice; 0: any may */
-    const int32_t *vocab_mask, *prefix_mask; /* [vocabulary], [batch, vocabulary]; NULL: none */
-    int32_t *ids;                            /* [rows, longest] */
-    size_t length;                           /* of each row so far */
-    double *scores;                          /* [rows, vocabulary]: of each token as the next one */
+    double length_penalty, repetition_penalty, temperature, presence_penalty;
+    struct ox_timestamps timestamps;
+    size_t ngram;              /* no n-gram of so many tokens comes twice; 0: any may */
+    const int32_t *vocab_mask; /* [vocabulary]; NULL: none, like the others */
+    const int32_t *prefix_mask, *presence_mask; /* [batch, vocabulary] */
+    int32_t *ids;                               /* [rows, longest] */
+    size_t length;                              /* of each row so far */
+    double *scores; /* [rows, vocabulary]: of each token as the next one */
 };
 
 /* Reads attributes and inputs, all but the decoder, whose vocabulary the first step tells. */

@@ -6,11 +6,12 @@
 #include "ops/contrib/generate.h"
 #include "ops/infer.h"
 
-static const struct ox_generation_inputs places = {.min_length = 2,
-                                                   .repetition_penalty = 3,
-                                                   .vocab_mask = 4,
-                                                   .prefix_vocab_mask = 5,
-                                                   .attention_mask = 6};
+#define COMMON                                                                                     \
+    .min_length = 2, .repetition_penalty = 3, .vocab_mask = 4, .prefix_vocab_mask = 5,             \
+    .attention_mask = 6
+
+static const struct ox_generation_inputs places = {COMMON};
+static const struct ox_generation_inputs sampling_places = {COMMON, .presence_mask = 7};
 
 enum { MODULUS = 2147483647 }; /* of the generator */
 
@@ -173,7 +174,6 @@ static enum ox_status run_greedy(struct ox_run *r, struct ox_error *err)
     return run_search(r, &g, &c, err);
 }
 
-/* Sampling's own inputs are presence_mask, 7, and seed, 8. */
 static enum ox_status run_sampling(struct ox_run *r, struct ox_error *err)
 {
     struct ox_generation g;
@@ -184,14 +184,13 @@ static enum ox_status run_sampling(struct ox_run *r, struct ox_error *err)
     int64_t seed;
     if (ox_run_int(r, "custom", 0))
         return ox_run_fail(r, err, OX_UNSUPPORTED, "attribute custom is not served");
-    if (ox_run_has(r, 7))
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "input presence_mask is not served");
     c.kept = kept > 1 ? (size_t)kept : 1;
-    OX_TRY(ox_generation_open(r, &places, &g, err));
+    OX_TRY(ox_generation_open(r, &sampling_places, &g, err));
     OX_TRY(ox_generation_int(r, 8, "seed", (int64_t)(r->seed >> 33), INT64_MIN, &seed, err));
     c.random = (uint64_t)seed % MODULUS;
     c.random += c.random == 0;
     g.temperature = (double)ox_run_float(r, "temperature", 1);
+    g.presence_penalty = (double)ox_run_float(r, "presence_penalty", 0);
     return run_search(r, &g, &c, err);
 }
 
