@@ -1,7 +1,7 @@
 /* 3x3 convolution by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs, where the
  * products at each of the 16 or 36 points are a matrix product of tiles by channels. At stride 2 the even pixels of a line meet the
  * outer taps, five products for four outputs, and the odd ones the middle tap, as they are: 81 points, of which those of one tap
- * share their weights. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time
+ * share their weights. Dilated, pixels that lie as far apart as the taps are an image of their own. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time
  * so that both sides stay in L2.
  * Weights that would take much memory transformed are transformed when they are used: all input comes first then, and a panel of
  * output channels at a time goes through the products, so that a weight is read and transformed once for many tiles. */
@@ -177,6 +177,26 @@ static size_t group_at(const struct job *j, size_t i)
     return ox_least(j->tiles, ox_round_up(at, j->step));
 }
 
+size_t ox_conv_winograd_tiles(const struct ox_conv *c, size_t tile, unsigned axis)
+{
+    const size_t apart = c->dilation[axis], each = (c->out[axis] + apart - 1) / apart;
+    return (each + tile - 1) / tile * apart;
+}
+
+/* The first output of tile i of an axis; those of pixels that are not far apart follow one another. */
+static size_t tile_at(const struct job *j, size_t i, unsigned axis)
+{
+    const size_t apart = j->c->dilation[axis];
+    return i / apart * apart * j->tile + i % apart;
+}
+
+/* How many there are; where the pixels of some images are fewer than those of others, 0. */
+static unsigned tile_length(const struct job *j, size_t at, unsigned axis)
+{
+    const size_t apart = j->c->dilation[axis], end = j->c->out[axis];
+    return at < end ? (unsigned)ox_least(j->tile, (end - at + apart - 1) / apart) : 0;
+}
+
 static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, size_t slots,
                  struct job *j)
 {
@@ -186,8 +206,8 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
     j->t = t;
     j->c = c;
     j->tile = tile;
-    j->down = (c->out[0] + tile - 1) / tile;
-    j->across = (c->out[1] + tile - 1) / tile;
+    j->down = ox_conv_winograd_tiles(c, tile, 0);
+    j->across = ox_conv_winograd_tiles(c, tile, 1);
     j->tiles = c->batch * j->down * j->across;
     /* Weights stream past once a group, so groups are not let grow small where channels are many. */
     size_t group = t->block_floats * 2 / per_tile;
@@ -274,13 +294,13 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
     struct ox_winograd_in w = {.in = pixels, .plane = j->in_plane};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y0 = at / j->across % j->down * j->tile * c->stride[0] - c->pad[0];
-        const size_t x0 = at % j->across * j->tile * c->stride[1] - c->pad[1];
+        const size_t y0 = tile_at(j, at / j->across % j->down, 0) * c->stride[0] - c->pad[0];
+        const size_t x0 = tile_at(j, at % j->across, 1) * c->stride[1] - c->pad[1];
         const float *in = j->in + image * j->in_batch;
         for (unsigned r = 0; r < alpha; r++) {
-            const size_t y = y0 + r; /* wraps above the image, x left of it */
+            const size_t y = y0 + r * c->dilation[0]; /* wraps above the image, x left of it */
             for (unsigned q = 0; q < alpha; q++) {
-                const size_t x = x0 + q;
+                const size_t x = x0 + q * c->dilation[1];
                 pixels[r * alpha + q] =
                     y < c->in[0] && x < c->in[1] ? in + (y * c->in[1] + x) * c->in_pixel : j->zeros;
             }
@@ -328,9 +348,10 @@ static void end_tile(const struct job *j, size_t image, size_t pixel, size_t col
 {
     const struct ox_conv *c = j->c;
     for (size_t y = 0; y < w->rows; y++) {
-        struct ox_epilogue end =
-            ox_end_at(j->end, image * c->out[0] * c->out[1] + pixel + y * c->out[1], col);
+        struct ox_epilogue end = ox_end_at(
+            j->end, image * c->out[0] * c->out[1] + pixel + y * c->dilation[0] * c->out[1], col);
         end.row_bias = NULL;
+        end.residual_ld *= c->dilation[1];
         ox_end_all(j->t, w->cols, w->channels, w->out + y * w->row, w->pixel, &end);
     }
 }
@@ -366,34 +387,34 @@ static void fetch_tile(const struct ox_winograd_out *w, const float *at, size_t 
 
 /* What is done to few floats at a time takes long: the pixels of a tile go through their activation together, and are copied then. A
  * residual behind it is added meanwhile. */
-static void end_aside(const struct job *j, struct ox_winograd_out *w, float *out)
+static void end_aside(const struct job *j, const struct ox_winograd_out *to, float *out)
 {
     const struct ox_epilogue *end = j->end;
-    const float *residual = end->residual_last ? w->residual : NULL;
+    const float *residual = end->residual_last ? to->residual : NULL;
     float tile[16 * OX_TILE_COLS_MAX];
-    w->out = tile;
-    w->pixel = w->channels;
-    w->row = w->cols * w->channels;
+    struct ox_winograd_out w = *to;
+    w.out = tile;
+    w.pixel = w.channels;
+    w.row = w.cols * w.channels;
     if (residual) {
-        fetch_tile(w, residual, w->residual_row, w->residual_pixel);
-        w->residual = NULL;
+        fetch_tile(to, residual, w.residual_row, w.residual_pixel);
+        w.residual = NULL;
     }
-    fetch_tile(w, out, j->c->out[1] * j->c->out_pixel, j->c->out_pixel);
-    j->t->winograd_out[form(j->c, j->tile)](w);
+    fetch_tile(to, out, to->row, to->pixel);
+    j->t->winograd_out[form(j->c, j->tile)](&w);
     const struct ox_epilogue leaky = {.act = OX_ACT_LEAKY, .alpha = end->alpha};
     if (end->act == OX_ACT_ROW)
-        end->row(end->row_arg, w->rows * w->row, tile);
+        end->row(end->row_arg, w.rows * w.row, tile);
     else if (end->act == OX_ACT_LEAKY)
-        j->t->finish(w->rows * w->row, &leaky, tile);
-    for (size_t y = 0; y < w->rows; y++) {
-        const float *from = tile + y * w->row;
-        float *to = out + y * j->c->out[1] * j->c->out_pixel;
+        j->t->finish(w.rows * w.row, &leaky, tile);
+    for (size_t y = 0; y < w.rows; y++) {
+        const float *from = tile + y * w.row;
+        float *line = out + y * to->row;
         if (!residual)
-            ox_conv_copy_pixels(w->cols, w->channels, from, w->channels, to, j->c->out_pixel);
-        for (size_t x = 0; residual && x < w->cols; x++)
-            add_pixel(w->channels, from + x * w->channels,
-                      residual + y * w->residual_row + x * w->residual_pixel,
-                      to + x * j->c->out_pixel);
+            ox_conv_copy_pixels(w.cols, w.channels, from, w.channels, line, to->pixel);
+        for (size_t x = 0; residual && x < w.cols; x++)
+            add_pixel(w.channels, from + x * w.channels,
+                      residual + y * w.residual_row + x * w.residual_pixel, line + x * to->pixel);
     }
 }
 
@@ -409,21 +430,23 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
     const bool clip = plain && end->act == OX_ACT_CLIP;
     struct ox_winograd_out w = {.channels = cols,
                                 .plane = j->out_plane,
-                                .row = c->out[1] * c->out_pixel,
-                                .pixel = c->out_pixel,
+                                .row = c->dilation[0] * c->out[1] * c->out_pixel,
+                                .pixel = c->dilation[1] * c->out_pixel,
                                 .bias = plain && end->col_bias ? end->col_bias + col : NULL,
-                                .residual_row = c->out[1] * end->residual_ld,
-                                .residual_pixel = end->residual_ld,
+                                .residual_row = c->dilation[0] * c->out[1] * end->residual_ld,
+                                .residual_pixel = c->dilation[1] * end->residual_ld,
                                 .lo = clip ? end->lo : -INFINITY,
                                 .hi = clip ? end->hi : INFINITY};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y = at / j->across % j->down * j->tile, x = at % j->across * j->tile;
+        const size_t y = tile_at(j, at / j->across % j->down, 0), x = tile_at(j, at % j->across, 1);
         const size_t pixel = y * c->out[1] + x;
+        w.rows = tile_length(j, y, 0);
+        w.cols = tile_length(j, x, 1);
+        if (w.rows == 0 || w.cols == 0)
+            continue;
         float *out = j->out + image * j->out_batch + pixel * c->out_pixel + col;
         w.in = m + i * ld;
-        w.rows = (unsigned)ox_least(j->tile, c->out[0] - y);
-        w.cols = (unsigned)ox_least(j->tile, c->out[1] - x);
         w.residual =
             plain && end->residual
                 ? end->residual + (image * c->out[0] * c->out[1] + pixel) * end->residual_ld + col
