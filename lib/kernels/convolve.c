@@ -3,6 +3,7 @@
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
+#include "kernels/winograd_tiles.h"
 
 static bool pointwise(const struct ox_conv *c)
 {
@@ -17,8 +18,8 @@ static bool winograd(const struct ox_conv *c, size_t stride)
 {
     return c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 && c->stride[0] == stride &&
            c->stride[1] == stride &&
-           (stride == 1 || (c->dilation[0] == 1 && c->dilation[1] == 1)) && c->in_channels >= 16 &&
-           c->out_channels >= 8;
+           (stride == 1 ? ox_winograd_reaches(c) : (c->dilation[0] == 1 && c->dilation[1] == 1)) &&
+           c->in_channels >= 16 && c->out_channels >= 8;
 }
 
 /* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels, if weights cost as much as
@@ -58,7 +59,7 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
     const bool four = tile == 4;
     const double points = (double)((tile + 2) * (tile + 2));
     const double spots =
-        (double)ox_conv_winograd_tiles(c, tile, 0) * (double)ox_conv_winograd_tiles(c, tile, 1);
+        (double)ox_winograd_tiles(c, tile, 0) * (double)ox_winograd_tiles(c, tile, 1);
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
     const double late = late_cost(t->late_weights[four], tiles);
     const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;

@@ -10,6 +10,7 @@
 
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
+#include "kernels/winograd_tiles.h"
 
 enum { POINTS_MOST = 81, LATE_INPUTS = 8 };
 
@@ -177,26 +178,6 @@ static size_t group_at(const struct job *j, size_t i)
     return ox_least(j->tiles, ox_round_up(at, j->step));
 }
 
-size_t ox_conv_winograd_tiles(const struct ox_conv *c, size_t tile, unsigned axis)
-{
-    const size_t apart = c->dilation[axis], each = (c->out[axis] + apart - 1) / apart;
-    return (each + tile - 1) / tile * apart;
-}
-
-/* The first output of tile i of an axis; those of pixels that are not far apart follow one another. */
-static size_t tile_at(const struct job *j, size_t i, unsigned axis)
-{
-    const size_t apart = j->c->dilation[axis];
-    return i / apart * apart * j->tile + i % apart;
-}
-
-/* How many there are; where the pixels of some images are fewer than those of others, 0. */
-static unsigned tile_length(const struct job *j, size_t at, unsigned axis)
-{
-    const size_t apart = j->c->dilation[axis], end = j->c->out[axis];
-    return at < end ? (unsigned)ox_least(j->tile, (end - at + apart - 1) / apart) : 0;
-}
-
 static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, size_t slots,
                  struct job *j)
 {
@@ -206,8 +187,8 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
     j->t = t;
     j->c = c;
     j->tile = tile;
-    j->down = ox_conv_winograd_tiles(c, tile, 0);
-    j->across = ox_conv_winograd_tiles(c, tile, 1);
+    j->down = ox_winograd_tiles(c, tile, 0);
+    j->across = ox_winograd_tiles(c, tile, 1);
     j->tiles = c->batch * j->down * j->across;
     /* Weights stream past once a group, so groups are not let grow small where channels are many. */
     size_t group = t->block_floats * 2 / per_tile;
@@ -294,8 +275,9 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
     struct ox_winograd_in w = {.in = pixels, .plane = j->in_plane};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y0 = tile_at(j, at / j->across % j->down, 0) * c->stride[0] - c->pad[0];
-        const size_t x0 = tile_at(j, at % j->across, 1) * c->stride[1] - c->pad[1];
+        const size_t y0 =
+            ox_winograd_at(c, j->tile, at / j->across % j->down, 0) * c->stride[0] - c->pad[0];
+        const size_t x0 = ox_winograd_at(c, j->tile, at % j->across, 1) * c->stride[1] - c->pad[1];
         const float *in = j->in + image * j->in_batch;
         for (unsigned r = 0; r < alpha; r++) {
             const size_t y = y0 + r * c->dilation[0]; /* wraps above the image, x left of it */
@@ -439,10 +421,11 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
                                 .hi = clip ? end->hi : INFINITY};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y = tile_at(j, at / j->across % j->down, 0), x = tile_at(j, at % j->across, 1);
+        const size_t y = ox_winograd_at(c, j->tile, at / j->across % j->down, 0),
+                     x = ox_winograd_at(c, j->tile, at % j->across, 1);
         const size_t pixel = y * c->out[1] + x;
-        w.rows = tile_length(j, y, 0);
-        w.cols = tile_length(j, x, 1);
+        w.rows = (unsigned)ox_winograd_length(c, j->tile, y, 0);
+        w.cols = (unsigned)ox_winograd_length(c, j->tile, x, 1);
         if (w.rows == 0 || w.cols == 0)
             continue;
         float *out = j->out + image * j->out_batch + pixel * c->out_pixel + col;

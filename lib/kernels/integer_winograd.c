@@ -7,6 +7,7 @@
 #include "common/compiler.h"
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
+#include "kernels/winograd_tiles.h"
 
 enum { SIDE = 4, ALPHA = 6, POINTS = ALPHA * ALPHA, OUTPUTS = SIDE * SIDE, LINE = 64 };
 enum {
@@ -21,13 +22,13 @@ enum { LARGEST = 1 << 25 };
 bool ox_integer_winograd_can(const struct ox_integer *t, const struct ox_conv *c)
 {
     return t->words && c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 &&
-           c->stride[0] == 1 && c->stride[1] == 1 && c->dilation[0] == 1 && c->dilation[1] == 1 &&
-           c->in_channels > 0 && c->out_channels > 0 && c->in_channels < INT32_MAX / POINTS;
+           c->stride[0] == 1 && c->stride[1] == 1 && ox_winograd_reaches(c) && c->in_channels > 0 && c->out_channels > 0 &&
+           c->in_channels < INT32_MAX / POINTS;
 }
 
 static size_t count_tiles(const struct ox_conv *c)
 {
-    return c->batch * ((c->out[0] + SIDE - 1) / SIDE) * ((c->out[1] + SIDE - 1) / SIDE);
+    return c->batch * ox_winograd_tiles(c, SIDE, 0) * ox_winograd_tiles(c, SIDE, 1);
 }
 
 /* Where bytes are multiplied twice as fast as words, filtering halves the time of the products, and that pays for the transforms only
@@ -182,8 +183,8 @@ static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job
     memset(j, 0, sizeof *j);
     j->t = t;
     j->c = c;
-    j->down = (c->out[0] + SIDE - 1) / SIDE;
-    j->across = (c->out[1] + SIDE - 1) / SIDE;
+    j->down = ox_winograd_tiles(c, SIDE, 0);
+    j->across = ox_winograd_tiles(c, SIDE, 1);
     j->tiles = count_tiles(c);
     j->width = ox_round_up(c->in_channels, LINE / 2);
     const size_t least = (size_t)4 * t->mr, group = GROUP_BYTES / (POINTS * 2 * j->width);
@@ -215,8 +216,8 @@ static void tile_at(const struct job *j, size_t tile, size_t *image, size_t *y, 
 {
     const size_t a_image = j->down * j->across;
     *image = tile / a_image;
-    *y = tile % a_image / j->across * SIDE;
-    *x = tile % j->across * SIDE;
+    *y = ox_winograd_at(j->c, SIDE, tile % a_image / j->across, 0);
+    *x = ox_winograd_at(j->c, SIDE, tile % j->across, 1);
 }
 
 static void input(void *arg, size_t i, size_t slot)
@@ -229,7 +230,8 @@ static void input(void *arg, size_t i, size_t slot)
     tile_at(j, j->first + i, &image, &y, &x);
     const uint8_t *in = j->in + image * j->in_batch;
     for (size_t p = 0; p < POINTS; p++) {
-        const size_t row = y + p / ALPHA - c->pad[0], col = x + p % ALPHA - c->pad[1];
+        const size_t row = y + p / ALPHA * c->dilation[0] - c->pad[0];
+        const size_t col = x + p % ALPHA * c->dilation[1] - c->pad[1];
         const bool inside = row < c->in[0] && col < c->in[1]; /* what lies before wraps */
         pixels[p] = inside ? in + (row * c->in[1] + col) * c->in_pixel : j->zeros;
     }
@@ -277,14 +279,15 @@ static void leave(const struct job *j, size_t tile, size_t col, size_t cols, con
     size_t image, y, x;
     tile_at(j, tile, &image, &y, &x);
     char *out = j->out + (image * j->out_batch + col) * j->out_size;
-    for (size_t i = 0; i < SIDE && y + i < c->out[0]; i++) {
-        const struct ox_integer_sums line = {.rows = ox_least(SIDE, c->out[1] - x),
+    const size_t rows = ox_winograd_length(c, SIDE, y, 0);
+    for (size_t i = 0; i < rows; i++) {
+        const size_t pixel = (y + i * c->dilation[0]) * c->out[1] + x;
+        const struct ox_integer_sums line = {.rows = ox_winograd_length(c, SIDE, x, 1),
                                              .n = cols,
                                              .sums = sums + i * SIDE * j->cols,
                                              .ld = j->cols,
-                                             .out = out + ((y + i) * c->out[1] + x) * c->out_pixel *
-                                                              j->out_size,
-                                             .out_row = c->out_pixel};
+                                             .out = out + pixel * c->out_pixel * j->out_size,
+                                             .out_row = c->dilation[1] * c->out_pixel};
         ox_integer_leave(j->t, &line, &end);
     }
 }

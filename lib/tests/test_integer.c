@@ -195,12 +195,12 @@ static struct ox_conv winograd_conv(struct dice *d)
                         .in_channels = dice_between(d, 16, 50),
                         .out_channels = dice_between(d, 16, 90),
                         .kernel = {3, 3},
-                        .stride = {1, 1},
-                        .dilation = {1, 1}};
+                        .stride = {1, 1}};
     for (unsigned axis = 0; axis < 2; axis++) {
-        c.pad[axis] = dice_between(d, 0, 2);
-        c.in[axis] = dice_between(d, 10, 17);
-        c.out[axis] = c.in[axis] + 2 * c.pad[axis] - 2;
+        c.dilation[axis] = dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 3);
+        c.pad[axis] = dice_between(d, 0, 2 * c.dilation[axis]);
+        c.in[axis] = dice_between(d, 10, 17) + 8 * (c.dilation[axis] - 1);
+        c.out[axis] = c.in[axis] + 2 * c.pad[axis] - 2 * c.dilation[axis];
     }
     c.in_pixel = c.in_channels + dice_between(d, 0, 3);
     c.out_pixel = c.out_channels + dice_between(d, 0, 5);
