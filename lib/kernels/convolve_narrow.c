@@ -1,7 +1,7 @@
 /* Convolution of few channels (first layers, groups), or of some more where Winograd does not serve: lines are copied once between
  * their zeros, planar ones turned on the way, into a ring of as many as the kernel is high. There outputs lie at equal steps, so the
  * kernel needs no pointers to pixels, and the taps of an output in one line are a run of memory; those of a group of channels are a
- * run each. */
+ * run each. Where lines are few, and where one is long (of one dimension there is one line), parts of them go by for themselves. */
 #include <string.h>
 
 #include "common/compiler.h"
@@ -18,10 +18,11 @@ struct job {
     const struct ox_epilogue *end;
     size_t in_batch, out_batch;
     size_t abreast;
-    size_t across;  /* floats of a framed line */
-    size_t at_once; /* lines of the output that go past a part of the weights */
-    size_t lines;   /* of the ring */
-    size_t all;     /* rows of the output */
+    size_t part, parts; /* outputs of a part of a line, and how many parts it has */
+    size_t across;      /* floats of a framed part */
+    size_t at_once;     /* lines of the output that go past a part of the weights */
+    size_t lines;       /* of the ring */
+    size_t all;         /* parts of rows of the output */
     size_t tasks;
     size_t ring, sums; /* floats of a ring, and of a line's sums */
     size_t slot;       /* floats of a task's own */
@@ -32,11 +33,11 @@ static size_t height(const struct ox_conv *c)
     return (c->kernel[0] - 1) * c->dilation[0] + 1;
 }
 
-/* Floats of a line with its zeros, as far as outputs read it. */
-static size_t framed(const struct ox_conv *c, size_t abreast)
+/* Floats of a line of so many outputs with its zeros, as far as they read it. */
+static size_t framed(const struct ox_conv *c, size_t outputs, size_t abreast)
 {
     const size_t reach = (c->kernel[1] - 1) * c->dilation[1] + 1;
-    const size_t out = ox_round_up(c->out[1], abreast);
+    const size_t out = ox_round_up(outputs, abreast);
     return out ? ((out - 1) * c->stride[1] + reach) * c->in_channels : 0;
 }
 
@@ -67,29 +68,51 @@ bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
         return c->in_channels / c->groups <= GROUP;
     return taps > 1 && c->in_channels <= CHANNELS && depth <= DEPTH &&
            (c->out_channels <= t->nr || c->out[1] >= COUNT) &&
-           depth * c->out_channels <= t->block_floats && framed(c, 1) * height(c) <= LINES;
+           depth * c->out_channels <= t->block_floats &&
+           framed(c, c->out[1], 1) * height(c) <= LINES;
 }
 
 /* Weights that would not stay near go past several lines of the output, which have as many lines of the input near. */
-static size_t lines_at_once(const struct ox_compute *t, const struct ox_conv *c, size_t abreast)
+static size_t lines_at_once(const struct ox_compute *t, const struct ox_conv *c, size_t across,
+                            size_t abreast)
 {
-    const size_t high = height(c), across = framed(c, abreast);
+    const size_t high = height(c);
     if (abreast == 1 || across == 0 || ox_conv_abreast_packed(t, c) <= 2 * t->block_floats)
         return 1;
     const size_t lines = ox_least(OX_CONV_NARROW_FLOATS / across, OX_CONV_NARROW_LINES);
     return lines <= high ? 1 : ox_least((lines - high) / c->stride[0] + 1, AT_ONCE);
 }
 
+/* Several parts where the lines are few for the threads, or where no line of the output shares those of the input with another and
+ * they would not stay in L1. */
+static size_t outputs_of_part(const struct job *j, size_t slots)
+{
+    enum { EACH = 4, LEAST = 96, FLOATS = 1 << 13 };
+    const struct ox_conv *c = j->c;
+    const size_t lines = c->batch * c->out[0], wanted = slots > 1 ? EACH * slots : 1;
+    size_t parts = lines && lines < wanted ? (wanted + lines - 1) / lines : 1;
+    if (c->kernel[0] == 1 || lines == c->batch) {
+        const size_t long_ones = framed(c, c->out[1], j->abreast) / FLOATS;
+        parts = parts > long_ones ? parts : long_ones;
+    }
+    parts = ox_least(parts, c->out[1] / LEAST);
+    return parts > 1 ? ox_even_part(c->out[1], (c->out[1] + parts - 1) / parts,
+                                    (size_t)j->t->mr * j->abreast)
+                     : c->out[1];
+}
+
 /* What a task has for itself; false: too much. */
-static bool lay_out(struct job *j)
+static bool lay_out(struct job *j, size_t slots)
 {
     const struct ox_conv *c = j->c;
     const size_t abreast = j->abreast;
-    j->across = framed(c, abreast);
-    j->at_once = lines_at_once(j->t, c, abreast);
+    j->part = outputs_of_part(j, slots);
+    j->parts = j->part ? (c->out[1] + j->part - 1) / j->part : 0;
+    j->across = framed(c, j->part, abreast);
+    j->at_once = lines_at_once(j->t, c, j->across, abreast);
     j->lines = height(c) + (j->at_once - 1) * c->stride[0];
     if (j->across > SIZE_MAX / 16 / (j->lines + 1) ||
-        OX_MUL_OVERFLOWS(ox_round_up(c->out[1], abreast), c->out_channels, &j->sums) ||
+        OX_MUL_OVERFLOWS(ox_round_up(j->part, abreast), c->out_channels, &j->sums) ||
         j->sums > SIZE_MAX / 16 / (AT_ONCE + 1))
         return false;
     j->ring = ox_round_up(j->across * j->lines, 16);
@@ -103,68 +126,83 @@ size_t ox_conv_narrow_work(const struct ox_compute *t, const struct ox_conv *c, 
 {
     struct job j = {.t = t, .c = c, .abreast = abreast};
     size_t all;
-    if (!lay_out(&j) || OX_MUL_OVERFLOWS(j.slot, ox_slots(env), &all) || all > SIZE_MAX / 2)
+    if (!lay_out(&j, ox_slots(env)) || OX_MUL_OVERFLOWS(j.slot, ox_slots(env), &all) ||
+        all > SIZE_MAX / 2)
         return SIZE_MAX;
     return all + ox_round_up(j.across, 16);
 }
 
-static void copy_line(const struct job *j, const float *image, size_t y, float *to)
+/* What the outputs from x on read. */
+static void copy_line(const struct job *j, const float *image, size_t y, size_t x, float *to)
 {
     const struct ox_conv *c = j->c;
     const size_t channels = c->in_channels, across = j->across / channels;
-    const size_t left = ox_least(c->pad[1], across), width = ox_least(c->in[1], across - left);
+    const size_t at = x * c->stride[1], before = at < c->pad[1] ? c->pad[1] - at : 0;
+    const size_t first = at < c->pad[1] ? 0 : ox_least(at - c->pad[1], c->in[1]);
+    const size_t left = ox_least(before, across), width = ox_least(c->in[1] - first, across - left);
     memset(to, 0, left * channels * sizeof *to);
     memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
     to += left * channels;
     if (c->planar) {
-        j->t->transpose(channels, width, image + y * c->in[1], c->in[0] * c->in[1], to, channels);
+        j->t->transpose(channels, width, image + y * c->in[1] + first, c->in[0] * c->in[1], to,
+                        channels);
         return;
     }
-    const float *from = image + y * c->in[1] * c->in_pixel;
+    const float *from = image + (y * c->in[1] + first) * c->in_pixel;
     if (c->in_pixel == channels) {
         memcpy(to, from, width * channels * sizeof *to);
         return;
     }
-    for (size_t x = 0; x < width; x++)
-        memcpy(to + x * channels, from + x * c->in_pixel, channels * sizeof *to);
+    for (size_t i = 0; i < width; i++)
+        memcpy(to + i * channels, from + i * c->in_pixel, channels * sizeof *to);
 }
+
+/* Outputs [x, x + width) of a line. */
+struct part {
+    size_t image, y, x, width;
+};
 
 struct ring {
     size_t held[OX_CONV_NARROW_LINES]; /* line + 1 of the batch that is in each place */
+    size_t x;                          /* of the part that they are of */
     const float *zeros;
     float *room, *sums;
 };
 
 /* The lines that a line of the output reads. */
-static void find_rows(const struct job *j, size_t image, size_t y, struct ring *ring,
+static void find_rows(const struct job *j, const struct part *p, struct ring *ring,
                       const float **row)
 {
     const struct ox_conv *c = j->c;
+    if (ring->x != p->x)
+        memset(ring->held, 0, sizeof ring->held);
+    ring->x = p->x;
     for (size_t r = 0; r < c->kernel[0]; r++) {
-        const size_t at = y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
+        const size_t at = p->y * c->stride[0] + r * c->dilation[0] - c->pad[0]; /* wraps above */
         row[r] = ring->zeros;
         if (at >= c->in[0])
             continue;
-        const size_t place = at % j->lines, known = image * c->in[0] + at + 1;
+        const size_t place = at % j->lines, known = p->image * c->in[0] + at + 1;
         float *to = ring->room + place * j->across;
         if (ring->held[place] != known)
-            copy_line(j, j->in + image * j->in_batch, at, to);
+            copy_line(j, j->in + p->image * j->in_batch, at, p->x, to);
         ring->held[place] = known;
         row[r] = to;
     }
 }
 
-static struct ox_epilogue line_end(const struct job *j, size_t image, size_t y)
+static struct ox_epilogue line_end(const struct job *j, const struct part *p)
 {
     const struct ox_conv *c = j->c;
-    struct ox_epilogue end = ox_end_at(j->end, (image * c->out[0] + y) * c->out[1], 0);
+    const size_t pixel = (p->image * c->out[0] + p->y) * c->out[1] + p->x;
+    struct ox_epilogue end = ox_end_at(j->end, pixel, 0);
     end.row_bias = NULL;
     return end;
 }
 
-/* Outputs of a line, of one group; `row` are its lines. */
-static void one_group(const struct job *j, size_t group, const float *const *row, float *out,
-                      const struct ox_epilogue *end)
+/* n_outputs of a line, of one group; `row` are its lines. */
+static void one_group(const struct job *j, size_t n_outputs, size_t group, const float *const *row,
+                      float *out, const struct ox_epilogue *end)
 {
     const struct ox_conv *c = j->c;
     const size_t channels = c->in_channels / c->groups, n = c->out_channels / c->groups;
@@ -176,7 +214,7 @@ static void one_group(const struct job *j, size_t group, const float *const *row
                            .rows = (unsigned)c->kernel[0],
                            .run = c->kernel[1] * channels,
                            .step = c->stride[1] * c->in_channels,
-                           .count = c->out[1],
+                           .count = n_outputs,
                            .b = j->packed + group * panels * panel,
                            .panel = panel,
                            .c = out + group * n,
@@ -194,9 +232,9 @@ static void one_group(const struct job *j, size_t group, const float *const *row
     j->t->line(&line);
 }
 
-/* The kernel's rows [r, r + rows) of a line of the output. */
-static void part_abreast(const struct job *j, const float *const *row, size_t r, size_t rows,
-                         float *to, const struct ox_epilogue *end)
+/* The kernel's rows [r, r + rows) of n_outputs of a line. */
+static void rows_abreast(const struct job *j, size_t n_outputs, const float *const *row, size_t r,
+                         size_t rows, float *to, const struct ox_epilogue *end)
 {
     const struct ox_conv *c = j->c;
     const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
@@ -205,7 +243,7 @@ static void part_abreast(const struct job *j, const float *const *row, size_t r,
                                  .rows = (unsigned)rows,
                                  .run = run,
                                  .step = j->abreast * c->stride[1] * c->in_channels,
-                                 .count = (c->out[1] + j->abreast - 1) / j->abreast,
+                                 .count = (n_outputs + j->abreast - 1) / j->abreast,
                                  .b = j->packed + r * run * j->t->nr,
                                  .panel = c->kernel[0] * run * j->t->nr,
                                  .c = to,
@@ -217,84 +255,94 @@ static void part_abreast(const struct job *j, const float *const *row, size_t r,
 }
 
 /* What is added at the end of a line, as its sums lie. */
-static void end_abreast(const struct job *j, float *added, struct ox_epilogue *end)
+static void end_abreast(const struct job *j, size_t n_outputs, float *added,
+                        struct ox_epilogue *end)
 {
-    const size_t n = j->c->out_channels, all = j->c->out[1];
-    if (end->residual && !end->residual_last && (end->residual_ld != n || all % j->abreast)) {
-        ox_conv_copy_pixels(all, n, end->residual, end->residual_ld, added, n);
+    const size_t n = j->c->out_channels;
+    if (end->residual && !end->residual_last && (end->residual_ld != n || n_outputs % j->abreast)) {
+        ox_conv_copy_pixels(n_outputs, n, end->residual, end->residual_ld, added, n);
         end->residual = added;
     }
     end->residual_ld = j->abreast * n;
 }
 
-/* Lines [y, y + count) of the output. The last group of outputs may reach beyond a line, and then does so where nothing is yet. Few rows
- * of the kernel at a time: longer chains of sums would lose digits. */
-static void abreast(const struct job *j, size_t image, size_t y, size_t count, struct ring *ring)
+/* The part of `count` lines of the output from its own on. The last group of outputs may reach beyond it, and then does so where nothing
+ * is yet. Few rows of the kernel at a time: longer chains of sums would lose digits. */
+static void abreast(const struct job *j, struct part p, size_t count, struct ring *ring)
 {
     enum { DEPTH = 1024 };
     const struct ox_conv *c = j->c;
-    const size_t n = c->out_channels, all = c->out[1], floats = all * n, high = c->kernel[0];
+    const size_t n = c->out_channels, line = c->out[1] * n, high = c->kernel[0];
     const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
-    const bool beyond = all % j->abreast != 0;
+    const bool beyond = p.width % j->abreast != 0;
     const float *row[AT_ONCE][OX_CONV_NARROW_ROWS];
-    float bias[OX_TILE_COLS_MAX], *out = j->out + image * j->out_batch + y * floats;
+    float bias[OX_TILE_COLS_MAX];
+    float *out = j->out + p.image * j->out_batch + p.y * line + p.x * n;
     float *const to = beyond ? ring->sums + j->sums : out;
-    const size_t apart = beyond ? j->sums : floats;
-    for (size_t i = 0; i < count; i++)
-        find_rows(j, image, y + i, ring, row[i]);
+    const size_t apart = beyond ? j->sums : line;
+    struct ox_epilogue ends[AT_ONCE];
+    for (size_t i = 0; i < count; i++, p.y++) {
+        find_rows(j, &p, ring, row[i]);
+        ends[i] = line_end(j, &p);
+    }
     for (size_t i = 0; j->end->col_bias && i < j->abreast * n; i++)
         bias[i] = j->end->col_bias[i % n];
     for (size_t r = 0, rows; r < high; r += rows) {
         rows = ox_least(run < DEPTH ? DEPTH / run : 1, high - r);
         for (size_t i = 0; i < count; i++) {
-            struct ox_epilogue end = line_end(j, image, y + i);
+            struct ox_epilogue end = ends[i];
             end.col_bias = end.col_bias ? bias : NULL;
             if (r + rows == high)
-                end_abreast(j, ring->sums, &end);
-            part_abreast(j, row[i], r, rows, to + i * apart, r + rows == high ? &end : NULL);
+                end_abreast(j, p.width, ring->sums, &end);
+            rows_abreast(j, p.width, row[i], r, rows, to + i * apart,
+                         r + rows == high ? &end : NULL);
         }
     }
-    for (size_t i = 0; i < count; i++, out += floats) {
-        const struct ox_epilogue end = line_end(j, image, y + i);
+    for (size_t i = 0; i < count; i++, out += line) {
         if (beyond)
-            memcpy(out, to + i * apart, floats * sizeof *out);
-        ox_end_rows(j->t, all, n, out, n, &end);
+            memcpy(out, to + i * apart, p.width * n * sizeof *out);
+        ox_end_rows(j->t, p.width, n, out, n, &ends[i]);
     }
 }
 
-static void one_row(const struct job *j, size_t image, size_t y, struct ring *ring)
+static void one_row(const struct job *j, const struct part *p, struct ring *ring)
 {
     const struct ox_conv *c = j->c;
     const float *row[OX_CONV_NARROW_ROWS];
-    find_rows(j, image, y, ring, row);
-    float *out = j->out + image * j->out_batch + y * c->out[1] * c->out_pixel;
-    const struct ox_epilogue end = line_end(j, image, y);
+    find_rows(j, p, ring, row);
+    float *out = j->out + p->image * j->out_batch + (p->y * c->out[1] + p->x) * c->out_pixel;
+    const struct ox_epilogue end = line_end(j, p);
     for (size_t group = 0; group < c->groups; group++)
-        one_group(j, group, row, out, &end);
-    ox_end_rows(j->t, c->out[1], c->out_channels, out, c->out_pixel, &end);
+        one_group(j, p->width, group, row, out, &end);
+    ox_end_rows(j->t, p->width, c->out_channels, out, c->out_pixel, &end);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
     const struct ox_conv *c = j->c;
-    const size_t end = (i + 1) * j->all / j->tasks;
+    const size_t end = (i + 1) * j->all / j->tasks, lines = c->batch * c->out[0];
     float *own = j->work + ox_round_up(j->across, 16) + slot * j->slot;
     struct ring ring = {.zeros = j->work, .room = own, .sums = own + j->ring};
     for (size_t at = i * j->all / j->tasks, count; at < end; at += count) {
-        const size_t image = at / c->out[0], y = at % c->out[0];
-        count = ox_least(ox_least(j->at_once, end - at), c->out[0] - y);
+        const size_t x = at / lines * j->part, line = at % lines;
+        const struct part p = {.image = line / c->out[0],
+                               .y = line % c->out[0],
+                               .x = x,
+                               .width = ox_least(j->part, c->out[1] - x)};
+        count = ox_least(ox_least(j->at_once, end - at), c->out[0] - p.y);
         if (j->abreast > 1)
-            abreast(j, image, y, count, &ring);
+            abreast(j, p, count, &ring);
         else
-            one_row(j, image, y, &ring);
+            one_row(j, &p, &ring);
     }
 }
 
 /* Neighbouring tasks copy the lines that they share: not too many, but as many for each thread. */
 static size_t count_tasks(const struct job *j, size_t slots)
 {
-    const size_t tasks = ox_least(j->all / (2 * height(j->c)) + 1, TASKS);
+    const size_t shared = j->parts > 1 ? 1 : 2 * height(j->c);
+    const size_t tasks = ox_least(j->all / shared + 1, TASKS);
     return ox_least(ox_round_up(tasks, slots), j->all);
 }
 
@@ -314,10 +362,10 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .end = end,
                     .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
                     .out_batch = ox_conv_out_batch(c),
-                    .abreast = abreast,
-                    .all = all};
-    if (!lay_out(&j))
+                    .abreast = abreast};
+    if (!lay_out(&j, ox_slots(env)))
         return;
+    j.all = all * j.parts;
     memset(work, 0, j.across * sizeof *work);
     j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *

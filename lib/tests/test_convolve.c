@@ -163,6 +163,17 @@ static void make_spread(struct dice *d, struct ox_conv *c)
         c->kernel[0] = dice_between(d, 1, 16 / k);
 }
 
+/* Few lines, of more outputs than one task takes. */
+static void make_long(struct dice *d, struct ox_conv *c)
+{
+    c->in[1] += 400 * c->stride[1];
+    c->out[1] += 400;
+    if (dice_between(d, 0, 1)) {
+        c->kernel[0] = c->in[0] = c->out[0] = 1;
+        c->pad[0] = 0;
+    }
+}
+
 static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
 {
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
@@ -228,6 +239,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.dilation[1] = 1;
         }
     }
+    if ((way == OX_CONV_PADDED || way == OX_CONV_ABREAST) && c.out[1] && dice_between(d, 0, 7) == 0)
+        make_long(d, &c);
     c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
     c.out_pixel = c.out_channels +
                   (way == OX_CONV_ABREAST || way == OX_CONV_COLUMNS ? 0 : dice_between(d, 0, 5));
