@@ -103,8 +103,19 @@ struct ox_depthwise {
     bool ahead; /* the lines below, as far apart as the last two, are needed next: worth fetching */
 };
 
+/* F(2x2,3x3), F(4x4,3x3), the same at stride 2; F(4,3) and F(2,5) of a line, either way. */
+enum {
+    OX_WINOGRAD_2,
+    OX_WINOGRAD_4,
+    OX_WINOGRAD_STRIDED,
+    OX_WINOGRAD_LINE_3,
+    OX_WINOGRAD_LINE_5,
+    OX_WINOGRAD_FORMS
+};
+
 /* Winograd transforms of one tile over channels; see convolve_winograd.c. Pixels of the patch outside the image are given as
- * pointers to zeros, so `in` has alpha^2 pointers, row after row. alpha = tile + 2, at stride 2 it is 2 tile + 1. */
+ * pointers to zeros, so `in` has alpha^2 pointers, row after row. alpha = tile + 2, at stride 2 it is 2 tile + 1. Of a line
+ * there are six pixels and six points. */
 struct ox_winograd_in {
     size_t channels;
     const float *const *in; /* alpha^2 pixels of the patch */
@@ -188,10 +199,9 @@ struct ox_compute {
     void (*widen_bf16)(size_t n, const uint16_t *x, float *y);
 
     void (*depthwise)(const struct ox_depthwise *d);
-    void (*winograd_in[3])(
-        const struct ox_winograd_in *w); /* F(2x2,3x3), F(4x4,3x3), the same at stride 2 */
-    void (*winograd_out[3])(const struct ox_winograd_out *w);
-    void (*winograd_weights[3])(const struct ox_winograd_weights *w);
+    void (*winograd_in[OX_WINOGRAD_FORMS])(const struct ox_winograd_in *w);
+    void (*winograd_out[OX_WINOGRAD_FORMS])(const struct ox_winograd_out *w);
+    void (*winograd_weights[OX_WINOGRAD_STRIDED + 1])(const struct ox_winograd_weights *w);
 
     void (*pool_max)(const struct ox_pool *p);
     void (*pool_sum)(const struct ox_pool *p);

@@ -27,6 +27,8 @@ enum { ROWS_MOST = MR };
 
 #include "kernels/winograd_tmpl.h"
 
+#include "kernels/winograd_line_tmpl.h"
+
 #undef LOW
 #undef HIGH
 #undef LOWS
@@ -108,13 +110,17 @@ static void fill_table(struct ox_compute *t)
     t->finish = finish;
     t->pack = pack;
     t->depthwise = depthwise;
-    t->winograd_in[0] = winograd_in2;
-    t->winograd_in[1] = winograd_in4;
-    t->winograd_out[0] = winograd_out2;
-    t->winograd_out[1] = winograd_out4;
-    t->winograd_weights[0] = winograd_weights2;
-    t->winograd_weights[1] = winograd_weights4;
-    t->winograd_weights[2] = winograd_weights_strided;
+    t->winograd_in[OX_WINOGRAD_2] = winograd_in2;
+    t->winograd_in[OX_WINOGRAD_4] = winograd_in4;
+    t->winograd_in[OX_WINOGRAD_LINE_3] = winograd_in_line;
+    t->winograd_in[OX_WINOGRAD_LINE_5] = winograd_in_line;
+    t->winograd_out[OX_WINOGRAD_2] = winograd_out2;
+    t->winograd_out[OX_WINOGRAD_4] = winograd_out4;
+    t->winograd_out[OX_WINOGRAD_LINE_3] = winograd_out_line_3;
+    t->winograd_out[OX_WINOGRAD_LINE_5] = winograd_out_line_5;
+    t->winograd_weights[OX_WINOGRAD_2] = winograd_weights2;
+    t->winograd_weights[OX_WINOGRAD_4] = winograd_weights4;
+    t->winograd_weights[OX_WINOGRAD_STRIDED] = winograd_weights_strided;
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
     t->blend = blend;

@@ -95,6 +95,30 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     return late ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_WINOGRAD_STRIDED;
 }
 
+/* Outputs of a tile of a line. */
+static unsigned line_tile(const struct ox_conv *c)
+{
+    return c->kernel[0] * c->kernel[1] == 3 ? 4 : 2;
+}
+
+/* Six points of four outputs of three taps, or of two of five. */
+static bool winograd_line(const struct ox_conv *c, unsigned may)
+{
+    enum { MORE = 12 };
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    if (!(may & OX_CONV_MAY_WINOGRAD4) || c->groups != 1 || (taps != 3 && taps != 5) ||
+        (c->kernel[0] > 1 && c->kernel[1] > 1) || c->stride[0] != 1 || c->stride[1] != 1 ||
+        !ox_winograd_reaches(c) || c->in_channels < 16 || c->out_channels < 8)
+        return false;
+    const unsigned along = c->kernel[0] == 1;
+    const double spots = (double)ox_winograd_tiles(c, line_tile(c), along) * (double)c->out[!along];
+    const double weights = 6 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    const double outputs = (double)c->out[0] * (double)c->out[1];
+    return (double)c->batch * outputs >= 16 &&
+           way_cost(c, 6, spots, MORE, weights) <
+               way_cost(c, (double)taps, outputs, 0, (double)taps * LOAD) * 0.9;
+}
+
 /* Output channels for each input channel of a depthwise convolution, at most: it copies its input as often. */
 enum { REPEATED_MOST = 4 };
 
@@ -152,6 +176,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     }
     if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_abreast_fits(t, c))
         return OX_CONV_ABREAST;
+    if (winograd_line(c, may))
+        return OX_CONV_WINOGRAD_LINE;
     if (ox_conv_narrow_fits(t, c))
         return OX_CONV_PADDED;
     return winograd_strided(t, c, may);
@@ -178,6 +204,8 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
         return ox_conv_joined_packed(t, c, way == OX_CONV_JOINED_ABREAST);
     case OX_CONV_COLUMNS:
         return ox_conv_columns_packed(t, c);
+    case OX_CONV_WINOGRAD_LINE:
+        return ox_conv_winograd_packed(t, c, line_tile(c));
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -220,6 +248,9 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         break;
     case OX_CONV_COLUMNS:
         ox_conv_columns_pack(t, c, weights, type, out);
+        break;
+    case OX_CONV_WINOGRAD_LINE:
+        ox_conv_winograd_pack(t, env, c, line_tile(c), weights, type, out);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
@@ -274,6 +305,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
     case OX_CONV_JOINED_ABREAST:
     case OX_CONV_SPREAD:
     case OX_CONV_COLUMNS:
+    case OX_CONV_WINOGRAD_LINE:
     case OX_CONV_WINOGRAD2:
     case OX_CONV_WINOGRAD4:
     case OX_CONV_WINOGRAD_STRIDED:
@@ -340,6 +372,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return ox_conv_spread_work(c, env);
     case OX_CONV_COLUMNS:
         return ox_conv_columns_work(c);
+    case OX_CONV_WINOGRAD_LINE:
+        return ox_conv_winograd_work(t, env, c, line_tile(c));
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -392,6 +426,9 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         break;
     case OX_CONV_COLUMNS:
         ox_conv_columns(t, env, c, packed, in, out, end, work);
+        break;
+    case OX_CONV_WINOGRAD_LINE:
+        ox_conv_winograd(t, env, c, line_tile(c), packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);

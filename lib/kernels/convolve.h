@@ -15,6 +15,7 @@ enum ox_conv_way {
     OX_CONV_JOINED_ABREAST, /* and neighbouring pixels too */
     OX_CONV_SPREAD,         /* transposed, depthwise or groups of few channels */
     OX_CONV_COLUMNS, /* transposed or of stride 1, few output channels: all taps of a pixel at once */
+    OX_CONV_WINOGRAD_LINE, /* F(4,3) or F(2,5): 3 or 5 taps one way and one the other, stride 1, one group */
     OX_CONV_WINOGRAD2,        /* F(2x2,3x3): 3x3, stride 1, one group */
     OX_CONV_WINOGRAD4,        /* F(4x4,3x3) */
     OX_CONV_WINOGRAD2_LATE,   /* the same with weights that are transformed as they are used: */
@@ -60,7 +61,7 @@ bool ox_conv_lines_fit(const struct ox_conv *c);
 enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };
 
 /* The fastest way for this shape; Winograd only when `may` allows: F(2,3)'s mean error is that of the direct sum, F(4,3)'s
- * some 3 times as much, at stride 2 (allowed with F(4,3)) twice; for one run only where transforming the weights pays within
+ * some 3 times as much, at stride 2 and of lines (allowed with F(4,3)) twice; for one run only where transforming the weights pays within
  * it. Input that is planar gets OX_CONV_PADDED. */
 enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv *c, unsigned may);
 /* Floats that packed weights take; SIZE_MAX when that overflows. */

@@ -10,138 +10,15 @@
 
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
-#include "kernels/winograd_tiles.h"
+#include "kernels/winograd_shape.h"
 
 enum { POINTS_MOST = 81, LATE_INPUTS = 8 };
-
-static const double g2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-static const double g4[6][3] = {{1, 0, 0},
-                                {1.0 / 3, 1.0 / 3, 1.0 / 3},
-                                {-1.0 / 3, 1.0 / 3, -1.0 / 3},
-                                {-16.0 / 15, -8.0 / 15, -4.0 / 15},
-                                {1.0 / 15, -2.0 / 15, 4.0 / 15},
-                                {0, 0, 1}};
-
-/* Of stride 2: F(4,2) of the outer taps, and the middle one. */
-static const double g_strided[6][3] = {
-    {2, 0, 0}, {1, 0, 1}, {-1.0 / 3, 0, 1.0 / 3}, {-8.0 / 3, 0, -4.0 / 3}, {0, 0, 1}, {0, 1, 0}};
-
-static bool strided(const struct ox_conv *c)
-{
-    return c->stride[0] == 2;
-}
-
-/* Pixels that a tile of outputs reads each way, and points. */
-static unsigned reach(const struct ox_conv *c, unsigned tile)
-{
-    return strided(c) ? 2 * tile + 1 : tile + 2;
-}
-
-static size_t points(const struct ox_conv *c, unsigned tile)
-{
-    return (size_t)reach(c, tile) * reach(c, tile);
-}
-
-/* Of the microkernels in their table. */
-static unsigned form(const struct ox_conv *c, unsigned tile)
-{
-    return strided(c) ? 2 : tile / 4;
-}
-
-/* Points each way of which the weights differ: the last are of one tap. */
-static unsigned weight_reach(unsigned tile)
-{
-    return tile + 2;
-}
-
-/* Different weights of a pair of channels. */
-static size_t pieces(unsigned tile)
-{
-    return (size_t)weight_reach(tile) * weight_reach(tile);
-}
-
-/* Which of the packed weights belong to point p. */
-static size_t weights_of(const struct ox_conv *c, unsigned tile, size_t p)
-{
-    const size_t n = reach(c, tile), most = weight_reach(tile);
-    return ox_least(p / n, most - 1) * most + ox_least(p % n, most - 1);
-}
-
-size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
-{
-    const size_t one = ox_dense_packed(t, c->in_channels, c->out_channels);
-    return one > SIZE_MAX / 4 / pieces(tile) ? SIZE_MAX : one * pieces(tile);
-}
-
-struct packing {
-    const struct ox_compute *t;
-    const struct ox_conv *c;
-    unsigned tile;
-    const void *weights;
-    enum ox_weight_type type;
-    float *out;
-};
-
-static void transform(const double (*g)[3], unsigned alpha, const float w[9], float *out,
-                      size_t plane)
-{
-    double half[6][3];
-    for (unsigned i = 0; i < alpha; i++) {
-        for (unsigned q = 0; q < 3; q++)
-            half[i][q] = g[i][0] * w[q] + g[i][1] * w[3 + q] + g[i][2] * w[6 + q];
-    }
-    for (unsigned i = 0; i < alpha; i++) {
-        for (unsigned j = 0; j < alpha; j++)
-            out[(i * alpha + j) * plane] =
-                (float)(half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2]);
-    }
-}
-
-/* One panel of output channels at all points. */
-static void pack_panel(void *arg, size_t i, size_t slot)
-{
-    const struct packing *p = arg;
-    const struct ox_compute *t = p->t;
-    const size_t k = p->c->in_channels, n = p->c->out_channels;
-    const size_t plane = ox_dense_packed(t, k, n), first = i * t->nr;
-    const double(*g)[3] = strided(p->c) ? g_strided : p->tile == 4 ? g4 : g2;
-    (void)slot;
-    for (size_t u = 0; u < k; u++) {
-        for (size_t j = 0; j < t->nr; j++) {
-            float w[9] = {0};
-            const size_t at = ((first + j) * k + u) * 9;
-            if (first + j < n && p->type == OX_WEIGHT_F32)
-                memcpy(w, (const float *)p->weights + at, sizeof w);
-            else if (first + j < n)
-                ox_widen(t, p->type, 9, (const uint16_t *)p->weights + at, w);
-            transform(g, weight_reach(p->tile), w, p->out + (first * k + u * t->nr + j), plane);
-        }
-    }
-}
-
-void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                           unsigned tile, const void *weights, enum ox_weight_type type, float *out)
-{
-    struct packing p = {t, c, tile, weights, type, out};
-    ox_spread_sums(env, (c->out_channels + t->nr - 1) / t->nr,
-                   (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
-}
-
-void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
-                                const struct ox_conv *c, const void *weights,
-                                enum ox_weight_type type, float *out)
-{
-    const size_t k = c->in_channels * 9;
-    if (t->taps_together)
-        ox_dense_pack(t, env, k, c->out_channels, weights, type, 1, k, out);
-    else
-        ox_conv_indirect_pack(t, env, c, weights, type, out);
-}
 
 struct job {
     const struct ox_compute *t;
     const struct ox_conv *c;
     unsigned tile;
+    size_t side[2]; /* its outputs each way */
     const float *packed, *in, *zeros;
     float *out, *work;
     const struct ox_epilogue *end;
@@ -183,12 +60,14 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
 {
     enum { TASKS = 8, LEAST = 4 };
     /* Both sides of a group: transformed input and products. */
-    const size_t per_tile = points(c, tile) * (c->in_channels + c->out_channels);
+    const size_t per_tile = ox_winograd_points(c, tile) * (c->in_channels + c->out_channels);
     j->t = t;
     j->c = c;
     j->tile = tile;
-    j->down = ox_winograd_tiles(c, tile, 0);
-    j->across = ox_winograd_tiles(c, tile, 1);
+    j->side[0] = ox_winograd_side(c, tile, 0);
+    j->side[1] = ox_winograd_side(c, tile, 1);
+    j->down = ox_winograd_tiles(c, j->side[0], 0);
+    j->across = ox_winograd_tiles(c, j->side[1], 1);
     j->tiles = c->batch * j->down * j->across;
     /* Weights stream past once a group, so groups are not let grow small where channels are many. */
     size_t group = t->block_floats * 2 / per_tile;
@@ -204,7 +83,7 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
     j->depth = c->in_channels;
     j->in_plane = (j->group * c->in_channels + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
-    j->slot = points(c, tile) * (j->in_plane + j->out_plane);
+    j->slot = ox_winograd_points(c, tile) * (j->in_plane + j->out_plane);
 }
 
 /* A group is what one panel of weights goes past. */
@@ -228,7 +107,8 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
     j->out_plane = j->group * j->cols + 16;
     j->packed_part = c->stored ? j->depth * 9 * t->nr : 0;
-    j->slot = pieces(tile) * j->piece + points(c, tile) * j->out_plane + j->packed_part;
+    j->slot = ox_winograd_pieces(c, tile) * j->piece + ox_winograd_points(c, tile) * j->out_plane +
+              j->packed_part;
 }
 
 bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct ox_conv *c,
@@ -242,7 +122,8 @@ bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct
 /* Of the whole input, transformed. */
 static size_t late_floats(const struct job *j)
 {
-    return (j->c->in_channels + j->depth - 1) / j->depth * points(j->c, j->tile) * j->in_plane;
+    return (j->c->in_channels + j->depth - 1) / j->depth * ox_winograd_points(j->c, j->tile) *
+           j->in_plane;
 }
 
 static size_t zero_floats(const struct ox_conv *c)
@@ -270,29 +151,30 @@ size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_en
 static void inputs(const struct job *j, size_t first, size_t n, float *v)
 {
     const struct ox_conv *c = j->c;
-    const unsigned alpha = reach(c, j->tile);
+    const unsigned high = ox_winograd_reach(c, j->tile, 0), wide = ox_winograd_reach(c, j->tile, 1);
     const float *pixels[POINTS_MOST];
     struct ox_winograd_in w = {.in = pixels, .plane = j->in_plane};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
         const size_t y0 =
-            ox_winograd_at(c, j->tile, at / j->across % j->down, 0) * c->stride[0] - c->pad[0];
-        const size_t x0 = ox_winograd_at(c, j->tile, at % j->across, 1) * c->stride[1] - c->pad[1];
+            ox_winograd_at(c, j->side[0], at / j->across % j->down, 0) * c->stride[0] - c->pad[0];
+        const size_t x0 =
+            ox_winograd_at(c, j->side[1], at % j->across, 1) * c->stride[1] - c->pad[1];
         const float *in = j->in + image * j->in_batch;
-        for (unsigned r = 0; r < alpha; r++) {
+        for (unsigned r = 0; r < high; r++) {
             const size_t y = y0 + r * c->dilation[0]; /* wraps above the image, x left of it */
-            for (unsigned q = 0; q < alpha; q++) {
+            for (unsigned q = 0; q < wide; q++) {
                 const size_t x = x0 + q * c->dilation[1];
-                pixels[r * alpha + q] =
+                pixels[r * wide + q] =
                     y < c->in[0] && x < c->in[1] ? in + (y * c->in[1] + x) * c->in_pixel : j->zeros;
             }
         }
         w.out = v + i * j->depth;
         for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
             w.channels = ox_least(j->depth, c->in_channels - k0);
-            j->t->winograd_in[form(c, j->tile)](&w);
-            w.out += points(c, j->tile) * j->in_plane;
-            for (unsigned p = 0; p < alpha * alpha; p++)
+            j->t->winograd_in[ox_winograd_form(c, j->tile)](&w);
+            w.out += ox_winograd_points(c, j->tile) * j->in_plane;
+            for (unsigned p = 0; p < high * wide; p++)
                 pixels[p] += w.channels;
         }
     }
@@ -308,8 +190,8 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
     const float *row;
     struct ox_line l = {
         .row = &row, .rows = 1, .step = k, .count = n, .ldc = cols, .panel = k * t->nr};
-    for (size_t p = 0; p < points(j->c, j->tile); p++) {
-        const float *b = j->packed + weights_of(j->c, j->tile, p) * plane;
+    for (size_t p = 0; p < ox_winograd_points(j->c, j->tile); p++) {
+        const float *b = j->packed + ox_winograd_weights_of(j->c, j->tile, p) * plane;
         for (size_t col = 0; col < cols; col += t->wide) {
             l.cols = ox_least(t->wide, cols - col);
             l.c = m + p * j->out_plane + col;
@@ -383,7 +265,7 @@ static void end_aside(const struct job *j, const struct ox_winograd_out *to, flo
         w.residual = NULL;
     }
     fetch_tile(to, out, to->row, to->pixel);
-    j->t->winograd_out[form(j->c, j->tile)](&w);
+    j->t->winograd_out[ox_winograd_form(j->c, j->tile)](&w);
     const struct ox_epilogue leaky = {.act = OX_ACT_LEAKY, .alpha = end->alpha};
     if (end->act == OX_ACT_ROW)
         end->row(end->row_arg, w.rows * w.row, tile);
@@ -421,11 +303,11 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
                                 .hi = clip ? end->hi : INFINITY};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y = ox_winograd_at(c, j->tile, at / j->across % j->down, 0),
-                     x = ox_winograd_at(c, j->tile, at % j->across, 1);
+        const size_t y = ox_winograd_at(c, j->side[0], at / j->across % j->down, 0),
+                     x = ox_winograd_at(c, j->side[1], at % j->across, 1);
         const size_t pixel = y * c->out[1] + x;
-        w.rows = (unsigned)ox_winograd_length(c, j->tile, y, 0);
-        w.cols = (unsigned)ox_winograd_length(c, j->tile, x, 1);
+        w.rows = (unsigned)ox_winograd_length(c, j->side[0], y, 0);
+        w.cols = (unsigned)ox_winograd_length(c, j->side[1], x, 1);
         if (w.rows == 0 || w.cols == 0)
             continue;
         float *out = j->out + image * j->out_batch + pixel * c->out_pixel + col;
@@ -439,7 +321,7 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
             continue;
         }
         w.out = out;
-        j->t->winograd_out[form(j->c, j->tile)](&w);
+        j->t->winograd_out[ox_winograd_form(j->c, j->tile)](&w);
         if (!plain)
             end_tile(j, image, pixel, col, &w);
     }
@@ -450,7 +332,7 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const size_t first = group_at(j, i), n = group_at(j, i + 1) - first;
     float *v = j->work + slot * j->slot;
-    float *m = v + points(j->c, j->tile) * j->in_plane;
+    float *m = v + ox_winograd_points(j->c, j->tile) * j->in_plane;
     inputs(j, first, n, v);
     products(j, n, v, m);
     const size_t all = j->c->out_channels, some = ends_aside(j->end) ? OX_TILE_COLS_MAX : all;
@@ -483,7 +365,8 @@ static const float *late_weights(const struct job *j, size_t col, size_t k0, siz
 static void bring_nearer(const struct job *j, size_t col, size_t k0, size_t p)
 {
     enum { LINE = 16 };
-    const size_t k = j->c->in_channels, n = j->c->out_channels, all = points(j->c, j->tile);
+    const size_t k = j->c->in_channels, n = j->c->out_channels,
+                 all = ox_winograd_points(j->c, j->tile);
     if (k0 + j->depth < k) {
         k0 += j->depth;
     } else {
@@ -513,7 +396,7 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
 {
     const struct ox_compute *t = j->t;
     const size_t k = j->c->in_channels, step = t->taps_together ? 9 * t->nr : t->nr;
-    float *const part = m + points(j->c, j->tile) * j->out_plane;
+    float *const part = m + ox_winograd_points(j->c, j->tile) * j->out_plane;
     const float *row;
     struct ox_line l = {.row = &row,
                         .rows = 1,
@@ -532,12 +415,12 @@ static void late_products(const struct job *j, size_t first, size_t n, size_t co
                                                   .tap = t->taps_together ? t->nr : k * t->nr,
                                                   .out = weights + i * l.run,
                                                   .plane = j->piece};
-            t->winograd_weights[form(j->c, j->tile)](&w);
+            t->winograd_weights[ox_winograd_form(j->c, j->tile)](&w);
         }
-        const float *in = j->work + k0 / j->depth * points(j->c, j->tile) * j->in_plane;
-        for (size_t p = 0; p < points(j->c, j->tile); p++) {
+        const float *in = j->work + k0 / j->depth * ox_winograd_points(j->c, j->tile) * j->in_plane;
+        for (size_t p = 0; p < ox_winograd_points(j->c, j->tile); p++) {
             row = in + p * j->in_plane + first * j->depth;
-            l.b = weights + weights_of(j->c, j->tile, p) * j->piece;
+            l.b = weights + ox_winograd_weights_of(j->c, j->tile, p) * j->piece;
             l.c = m + p * j->out_plane;
             if (t->taps_together)
                 bring_nearer(j, col, k0, p);
@@ -553,7 +436,7 @@ static void late_task(void *arg, size_t i, size_t slot)
     const size_t nr = j->t->nr, col = i / j->groups * j->cols;
     const size_t end = ox_least(col + j->cols, j->c->out_channels);
     float *weights = j->work + late_floats(j) + slot * j->slot;
-    float *m = weights + pieces(j->tile) * j->piece;
+    float *m = weights + ox_winograd_pieces(j->c, j->tile) * j->piece;
     late_products(j, first, n, col, weights, m);
     for (size_t at = col; at < end; at += nr)
         outputs(j, first, n, at, ox_least(nr, end - at), m + at - col, j->cols);
@@ -576,8 +459,8 @@ static void begin(struct job *j, const float *packed, const float *in, float *ou
 
 static double flops(const struct job *j)
 {
-    return 2.0 * (double)(j->tiles * points(j->c, j->tile)) * (double)j->c->in_channels *
-           (double)j->c->out_channels;
+    return 2.0 * (double)(j->tiles * ox_winograd_points(j->c, j->tile)) *
+           (double)j->c->in_channels * (double)j->c->out_channels;
 }
 
 void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -601,6 +484,7 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
     begin(&j, packed, in, out, end, work);
     const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
     ox_spread_sums(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
-                   32.0 * (double)(j.tiles * points(c, tile) * c->in_channels), inputs_task, &j);
+                   32.0 * (double)(j.tiles * ox_winograd_points(c, tile) * c->in_channels),
+                   inputs_task, &j);
     ox_spread_sums(env, strips * j.groups, flops(&j), late_task, &j);
 }

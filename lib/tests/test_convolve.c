@@ -163,6 +163,20 @@ static void make_spread(struct dice *d, struct ox_conv *c)
         c->kernel[0] = dice_between(d, 1, 16 / k);
 }
 
+/* Three or five taps one way. */
+static void make_line(struct dice *d, struct ox_conv *c)
+{
+    const unsigned along = (unsigned)dice_between(d, 0, 1);
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c->kernel[axis] = axis == along ? 3 + 2 * dice_between(d, 0, 1) : 1;
+        c->stride[axis] = 1;
+        c->dilation[axis] = dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 5);
+        c->pad[axis] = dice_between(d, 0, 2 * c->dilation[axis]);
+        c->out[axis] = c->in[axis] + c->pad[axis];
+    }
+    c->groups = 1;
+}
+
 /* Few lines, of more outputs than one task takes. */
 static void make_long(struct dice *d, struct ox_conv *c)
 {
@@ -214,6 +228,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.in[axis] += reach;
             c.out[axis] = c.in[axis] + 2 * c.pad[axis] - reach;
         }
+    } else if (way == OX_CONV_WINOGRAD_LINE) {
+        make_line(d, &c);
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
@@ -484,20 +500,21 @@ START_TEST(deep_sums_are_cut_and_put_together)
 END_TEST
 
 /* Mean error over the mean size of the result, against the sum in double. */
-static double mean_error(unsigned level, enum ox_conv_way way)
+static double mean_error(unsigned level, enum ox_conv_way way, size_t taps)
 {
     enum { CHANNELS = 64, SIDE = 12 };
     const struct ox_compute *t = table_at(level);
     const size_t stride = is_strided(way) ? 2 : 1, side = SIDE / stride;
+    const size_t down = way == OX_CONV_WINOGRAD_LINE ? 1 : taps;
     struct dice d = {5};
     struct ox_conv c = {.batch = 1,
                         .groups = 1,
                         .in_channels = CHANNELS,
                         .out_channels = 16,
-                        .kernel = {3, 3},
+                        .kernel = {down, taps},
                         .stride = {stride, stride},
                         .dilation = {1, 1},
-                        .pad = {1, 1},
+                        .pad = {down / 2, taps / 2},
                         .in = {SIDE, SIDE},
                         .out = {side, side},
                         .in_pixel = CHANNELS,
@@ -531,19 +548,21 @@ static double mean_error(unsigned level, enum ox_conv_way way)
 START_TEST(winograd_keeps_the_error_that_is_documented)
 {
     for (unsigned level = 0; level < n_tables(); level++) {
-        const double direct_error = mean_error(level, OX_CONV_INDIRECT);
-        const double two = mean_error(level, OX_CONV_WINOGRAD2);
-        const double four = mean_error(level, OX_CONV_WINOGRAD4);
-        const double two_late = mean_error(level, OX_CONV_WINOGRAD2_LATE);
-        const double four_late = mean_error(level, OX_CONV_WINOGRAD4_LATE);
-        const double strided = mean_error(level, OX_CONV_WINOGRAD_STRIDED);
-        const double strided_late = mean_error(level, OX_CONV_WINOGRAD_STRIDED_LATE);
+        const double direct_error = mean_error(level, OX_CONV_INDIRECT, 3);
+        const double two = mean_error(level, OX_CONV_WINOGRAD2, 3);
+        const double four = mean_error(level, OX_CONV_WINOGRAD4, 3);
+        const double two_late = mean_error(level, OX_CONV_WINOGRAD2_LATE, 3);
+        const double four_late = mean_error(level, OX_CONV_WINOGRAD4_LATE, 3);
+        const double strided = mean_error(level, OX_CONV_WINOGRAD_STRIDED, 3);
+        const double strided_late = mean_error(level, OX_CONV_WINOGRAD_STRIDED_LATE, 3);
+        const double line_3 = mean_error(level, OX_CONV_WINOGRAD_LINE, 3);
+        const double line_5 = mean_error(level, OX_CONV_WINOGRAD_LINE, 5);
         if (getenv("SHOW"))
             printf(
                 "%s: direct %.2g, F(2,3) %.2g, late %.2g, F(4,3) %.2g, late %.2g, stride 2 %.2g, "
-                "late %.2g\n",
+                "late %.2g, lines %.2g, of five taps %.2g\n",
                 table_name(level), direct_error, two, two_late, four, four_late, strided,
-                strided_late);
+                strided_late, line_3, line_5);
         ck_assert(direct_error < 7.3e-7);
         ck_assert(two < 5.5e-7);
         ck_assert(four < 2e-6);
@@ -584,6 +603,8 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.stride[axis] = 2, c.out[axis] = 20;
     }
+    if (way == OX_CONV_WINOGRAD_LINE)
+        c.kernel[0] = 1, c.pad[0] = 0;
     if (way == OX_CONV_ABREAST || way == OX_CONV_JOINED_ABREAST || way == OX_CONV_COLUMNS)
         c.out_channels = c.out_pixel = 3;
     const size_t all = 2 * 40 * 41 * 64;

@@ -42,8 +42,8 @@ void ox_compute_avx2(struct ox_compute *t)
     t->packed_rows = 3;
     t->stream_ahead = ox_cpu_is_amd() ? 32 : 128; /* it needs no prefetches */
     t->taps_together = true;
-    t->winograd_in[2] = winograd_in_strided;
-    t->winograd_out[2] = winograd_out_strided;
+    t->winograd_in[OX_WINOGRAD_STRIDED] = winograd_in_strided;
+    t->winograd_out[OX_WINOGRAD_STRIDED] = winograd_out_strided;
     t->strided_transforms = 36;
     t->turns_groups = true;
     t->widen_f16 = widen_f16;

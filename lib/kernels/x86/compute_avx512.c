@@ -31,6 +31,6 @@ void ox_compute_avx512(struct ox_compute *t)
         t->late_weights[1] = 400;
         t->strided_transforms = 55;
     }
-    t->winograd_in[2] = winograd_in_strided;
-    t->winograd_out[2] = winograd_out_strided;
+    t->winograd_in[OX_WINOGRAD_STRIDED] = winograd_in_strided;
+    t->winograd_out[OX_WINOGRAD_STRIDED] = winograd_out_strided;
 }

@@ -1,0 +1,117 @@
+/* Weights of Winograd's filtering at its points: G g G' of two dimensions, G g of a line. */
+#include <string.h>
+
+#include "kernels/convolve_impl.h"
+#include "kernels/winograd_shape.h"
+
+enum { TAPS_MOST = 5, POINTS_MOST = 6 };
+
+static const double g1[1][TAPS_MOST] = {{1}};
+static const double g2[4][TAPS_MOST] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+static const double g4[6][TAPS_MOST] = {{1, 0, 0},
+                                        {1.0 / 3, 1.0 / 3, 1.0 / 3},
+                                        {-1.0 / 3, 1.0 / 3, -1.0 / 3},
+                                        {-16.0 / 15, -8.0 / 15, -4.0 / 15},
+                                        {1.0 / 15, -2.0 / 15, 4.0 / 15},
+                                        {0, 0, 1}};
+/* F(2,5): the points of F(4,3). */
+static const double g2_5[6][TAPS_MOST] = {{1, 0, 0, 0, 0},
+                                          {1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3},
+                                          {-1.0 / 3, 1.0 / 3, -1.0 / 3, 1.0 / 3, -1.0 / 3},
+                                          {-16.0 / 15, -8.0 / 15, -4.0 / 15, -2.0 / 15, -1.0 / 15},
+                                          {1.0 / 15, -2.0 / 15, 4.0 / 15, -8.0 / 15, 16.0 / 15},
+                                          {0, 0, 0, 0, 1}};
+/* Of stride 2: F(4,2) of the outer taps, and the middle one. */
+static const double g_strided[6][TAPS_MOST] = {
+    {2, 0, 0}, {1, 0, 1}, {-1.0 / 3, 0, 1.0 / 3}, {-8.0 / 3, 0, -4.0 / 3}, {0, 0, 1}, {0, 1, 0}};
+
+struct axis {
+    const double (*g)[TAPS_MOST];
+    unsigned taps, points;
+};
+
+static struct axis axis_of(const struct ox_conv *c, unsigned tile, unsigned axis)
+{
+    const unsigned taps = (unsigned)c->kernel[axis];
+    return (struct axis){.g = ox_winograd_strided(c) ? g_strided
+                              : taps == 1            ? g1
+                              : taps == 5            ? g2_5
+                              : tile == 4            ? g4
+                                                     : g2,
+                         .taps = taps,
+                         .points = ox_winograd_weight_reach(c, tile, axis)};
+}
+
+size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
+{
+    const size_t one = ox_dense_packed(t, c->in_channels, c->out_channels);
+    const size_t pieces = ox_winograd_pieces(c, tile);
+    return one > SIZE_MAX / 4 / pieces ? SIZE_MAX : one * pieces;
+}
+
+struct packing {
+    const struct ox_compute *t;
+    const struct ox_conv *c;
+    struct axis down, across;
+    const void *weights;
+    enum ox_weight_type type;
+    float *out;
+};
+
+static void transform(const struct packing *p, const float *w, float *out, size_t plane)
+{
+    double half[POINTS_MOST][TAPS_MOST] = {{0}};
+    for (unsigned i = 0; i < p->down.points; i++)
+        for (unsigned q = 0; q < p->across.taps; q++)
+            for (unsigned r = 0; r < p->down.taps; r++)
+                half[i][q] += p->down.g[i][r] * w[r * p->across.taps + q];
+    for (unsigned i = 0; i < p->down.points; i++) {
+        for (unsigned j = 0; j < p->across.points; j++, out += plane) {
+            double sum = 0;
+            for (unsigned q = 0; q < p->across.taps; q++)
+                sum += half[i][q] * p->across.g[j][q];
+            *out = (float)sum;
+        }
+    }
+}
+
+/* One panel of output channels at all points. */
+static void pack_panel(void *arg, size_t i, size_t slot)
+{
+    const struct packing *p = arg;
+    const struct ox_compute *t = p->t;
+    const size_t k = p->c->in_channels, n = p->c->out_channels;
+    const size_t taps = (size_t)p->down.taps * p->across.taps;
+    const size_t plane = ox_dense_packed(t, k, n), first = i * t->nr;
+    (void)slot;
+    for (size_t u = 0; u < k; u++) {
+        for (size_t j = 0; j < t->nr; j++) {
+            float w[9] = {0};
+            const size_t at = ((first + j) * k + u) * taps;
+            if (first + j < n && p->type == OX_WEIGHT_F32)
+                memcpy(w, (const float *)p->weights + at, taps * sizeof *w);
+            else if (first + j < n)
+                ox_widen(t, p->type, taps, (const uint16_t *)p->weights + at, w);
+            transform(p, w, p->out + (first * k + u * t->nr + j), plane);
+        }
+    }
+}
+
+void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                           unsigned tile, const void *weights, enum ox_weight_type type, float *out)
+{
+    struct packing p = {t, c, axis_of(c, tile, 0), axis_of(c, tile, 1), weights, type, out};
+    ox_spread_sums(env, (c->out_channels + t->nr - 1) / t->nr,
+                   (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
+}
+
+void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
+                                const struct ox_conv *c, const void *weights,
+                                enum ox_weight_type type, float *out)
+{
+    const size_t k = c->in_channels * 9;
+    if (t->taps_together)
+        ox_dense_pack(t, env, k, c->out_channels, weights, type, 1, k, out);
+    else
+        ox_conv_indirect_pack(t, env, c, weights, type, out);
+}

@@ -1,0 +1,67 @@
+/* Sizes of Winograd's filtering of floats: 3x3 at stride 1 and 2, and 3 or 5 taps of a line. */
+#ifndef OX_KERNELS_WINOGRAD_SHAPE_H
+#define OX_KERNELS_WINOGRAD_SHAPE_H
+
+#include "kernels/compute.h"
+#include "kernels/winograd_tiles.h"
+
+static inline bool ox_winograd_strided(const struct ox_conv *c)
+{
+    return c->stride[0] == 2;
+}
+
+static inline bool ox_winograd_is_line(const struct ox_conv *c)
+{
+    return c->kernel[0] == 1 || c->kernel[1] == 1;
+}
+
+/* Outputs of a tile along an axis. */
+static inline size_t ox_winograd_side(const struct ox_conv *c, unsigned tile, unsigned axis)
+{
+    return c->kernel[axis] == 1 ? 1 : tile;
+}
+
+/* Pixels that a tile of outputs reads along an axis, and points. */
+static inline unsigned ox_winograd_reach(const struct ox_conv *c, unsigned tile, unsigned axis)
+{
+    return c->kernel[axis] == 1     ? 1
+           : ox_winograd_strided(c) ? 2 * tile + 1
+                                    : tile + (unsigned)c->kernel[axis] - 1;
+}
+
+static inline size_t ox_winograd_points(const struct ox_conv *c, unsigned tile)
+{
+    return (size_t)ox_winograd_reach(c, tile, 0) * ox_winograd_reach(c, tile, 1);
+}
+
+/* Points along an axis of which the weights differ: at stride 2 the last are of one tap. */
+static inline unsigned ox_winograd_weight_reach(const struct ox_conv *c, unsigned tile,
+                                                unsigned axis)
+{
+    return ox_winograd_strided(c) ? tile + 2 : ox_winograd_reach(c, tile, axis);
+}
+
+/* Different weights of a pair of channels. */
+static inline size_t ox_winograd_pieces(const struct ox_conv *c, unsigned tile)
+{
+    return (size_t)ox_winograd_weight_reach(c, tile, 0) * ox_winograd_weight_reach(c, tile, 1);
+}
+
+/* Which of the packed weights belong to point p. */
+static inline size_t ox_winograd_weights_of(const struct ox_conv *c, unsigned tile, size_t p)
+{
+    const size_t n = ox_winograd_reach(c, tile, 1), most = ox_winograd_weight_reach(c, tile, 1);
+    const size_t rows = ox_winograd_weight_reach(c, tile, 0);
+    return ox_least(p / n, rows - 1) * most + ox_least(p % n, most - 1);
+}
+
+/* Of the microkernels in their table. */
+static inline unsigned ox_winograd_form(const struct ox_conv *c, unsigned tile)
+{
+    return ox_winograd_strided(c)   ? OX_WINOGRAD_STRIDED
+           : ox_winograd_is_line(c) ? (tile == 4 ? OX_WINOGRAD_LINE_3 : OX_WINOGRAD_LINE_5)
+           : tile == 4              ? OX_WINOGRAD_4
+                                    : OX_WINOGRAD_2;
+}
+
+#endif
