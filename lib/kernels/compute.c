@@ -347,8 +347,6 @@ static void winograd_out_strided(const struct ox_winograd_out *w)
     winograd_out(4, 9, out_strided, w);
 }
 
-static const float out_2_of_5[2][9] = {{1, 1, 1, 1, 1}, {0, 1, -1, 0.5f, -2, 1}};
-
 static void winograd_in_line(const struct ox_winograd_in *w)
 {
     for (size_t c = 0; c < w->channels; c++) {
@@ -361,7 +359,7 @@ static void winograd_in_line(const struct ox_winograd_in *w)
     }
 }
 
-static void winograd_out_line(const float (*m)[9], const struct ox_winograd_out *w)
+static void winograd_out_line(const struct ox_winograd_out *w)
 {
     const size_t step = w->rows > 1 ? w->row : w->pixel, n = (size_t)w->rows * w->cols;
     const size_t residual_step = w->rows > 1 ? w->residual_row : w->residual_pixel;
@@ -369,22 +367,12 @@ static void winograd_out_line(const float (*m)[9], const struct ox_winograd_out 
         for (size_t i = 0; i < n; i++) {
             float x = 0;
             for (unsigned p = 0; p < 6; p++)
-                x += m[i][p] * w->in[p * w->plane + c];
+                x += out_4[i][p] * w->in[p * w->plane + c];
             x += w->bias ? w->bias[c] : 0;
             x += w->residual ? w->residual[i * residual_step + c] : 0;
             w->out[i * step + c] = clip(x, w->lo, w->hi);
         }
     }
-}
-
-static void winograd_out_line_3(const struct ox_winograd_out *w)
-{
-    winograd_out_line(out_4, w);
-}
-
-static void winograd_out_line_5(const struct ox_winograd_out *w)
-{
-    winograd_out_line(out_2_of_5, w);
 }
 
 static void pool_max(const struct ox_pool *p)
@@ -459,10 +447,8 @@ static const struct ox_compute plain = {
     .widen_f16 = widen_f16,
     .widen_bf16 = widen_bf16,
     .depthwise = depthwise,
-    .winograd_in = {winograd_in2, winograd_in4, winograd_in_strided, winograd_in_line,
-                    winograd_in_line},
-    .winograd_out = {winograd_out2, winograd_out4, winograd_out_strided, winograd_out_line_3,
-                     winograd_out_line_5},
+    .winograd_in = {winograd_in2, winograd_in4, winograd_in_strided, winograd_in_line},
+    .winograd_out = {winograd_out2, winograd_out4, winograd_out_strided, winograd_out_line},
     .winograd_weights = {winograd_weights2, winograd_weights4, winograd_weights_strided},
     .pool_max = pool_max,
     .pool_sum = pool_sum,

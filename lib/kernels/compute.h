@@ -103,15 +103,8 @@ struct ox_depthwise {
     bool ahead; /* the lines below, as far apart as the last two, are needed next: worth fetching */
 };
 
-/* F(2x2,3x3), F(4x4,3x3), the same at stride 2; F(4,3) and F(2,5) of a line, either way. */
-enum {
-    OX_WINOGRAD_2,
-    OX_WINOGRAD_4,
-    OX_WINOGRAD_STRIDED,
-    OX_WINOGRAD_LINE_3,
-    OX_WINOGRAD_LINE_5,
-    OX_WINOGRAD_FORMS
-};
+/* F(2x2,3x3), F(4x4,3x3), the same at stride 2; F(4,3) of a line, either way. */
+enum { OX_WINOGRAD_2, OX_WINOGRAD_4, OX_WINOGRAD_STRIDED, OX_WINOGRAD_LINE, OX_WINOGRAD_FORMS };
 
 /* Winograd transforms of one tile over channels; see convolve_winograd.c. Pixels of the patch outside the image are given as
  * pointers to zeros, so `in` has alpha^2 pointers, row after row. alpha = tile + 2, at stride 2 it is 2 tile + 1. Of a line

@@ -112,12 +112,10 @@ static void fill_table(struct ox_compute *t)
     t->depthwise = depthwise;
     t->winograd_in[OX_WINOGRAD_2] = winograd_in2;
     t->winograd_in[OX_WINOGRAD_4] = winograd_in4;
-    t->winograd_in[OX_WINOGRAD_LINE_3] = winograd_in_line;
-    t->winograd_in[OX_WINOGRAD_LINE_5] = winograd_in_line;
+    t->winograd_in[OX_WINOGRAD_LINE] = winograd_in_line;
     t->winograd_out[OX_WINOGRAD_2] = winograd_out2;
     t->winograd_out[OX_WINOGRAD_4] = winograd_out4;
-    t->winograd_out[OX_WINOGRAD_LINE_3] = winograd_out_line_3;
-    t->winograd_out[OX_WINOGRAD_LINE_5] = winograd_out_line_5;
+    t->winograd_out[OX_WINOGRAD_LINE] = winograd_out_line;
     t->winograd_weights[OX_WINOGRAD_2] = winograd_weights2;
     t->winograd_weights[OX_WINOGRAD_4] = winograd_weights4;
     t->winograd_weights[OX_WINOGRAD_STRIDED] = winograd_weights_strided;

@@ -3,7 +3,7 @@
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
-#include "kernels/winograd_tiles.h"
+#include "kernels/winograd_shape.h"
 
 static bool pointwise(const struct ox_conv *c)
 {
@@ -14,12 +14,23 @@ static bool pointwise(const struct ox_conv *c)
            c->in[1] == c->out[1];
 }
 
+enum { LEAST_OUTPUTS = 16 };
+
+static bool winograd_serves(const struct ox_conv *c, size_t stride)
+{
+    return c->groups == 1 && c->stride[0] == stride && c->stride[1] == stride &&
+           c->kernel[0] <= OX_CONV_WINOGRAD_TAPS_MOST &&
+           c->kernel[0] * c->kernel[1] <= OX_CONV_WINOGRAD_TAPS_MOST && ox_winograd_reaches(c) &&
+           c->in_channels >= 16 && c->out_channels >= 8;
+}
+
+/* 3x3 alone at stride 2, and not dilated then. */
 static bool winograd(const struct ox_conv *c, size_t stride)
 {
-    return c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 && c->stride[0] == stride &&
-           c->stride[1] == stride &&
-           (stride == 1 ? ox_winograd_reaches(c) : (c->dilation[0] == 1 && c->dilation[1] == 1)) &&
-           c->in_channels >= 16 && c->out_channels >= 8;
+    const bool small = c->kernel[0] == OX_WINOGRAD_TAPS && c->kernel[1] == OX_WINOGRAD_TAPS;
+    return winograd_serves(c, stride) && c->kernel[0] >= OX_WINOGRAD_TAPS &&
+           c->kernel[1] >= OX_WINOGRAD_TAPS &&
+           (stride == 1 || (small && c->dilation[0] == 1 && c->dilation[1] == 1));
 }
 
 /* What `spots` products an image at each of `points` cost, in multiplications for a pair of channels, if weights cost as much as
@@ -57,7 +68,8 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
                                        size_t tile, unsigned may)
 {
     const bool four = tile == 4;
-    const double points = (double)((tile + 2) * (tile + 2));
+    const size_t cuts = ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1);
+    const double points = (double)((tile + 2) * (tile + 2) * cuts);
     const double spots =
         (double)ox_winograd_tiles(c, tile, 0) * (double)ox_winograd_tiles(c, tile, 1);
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
@@ -65,7 +77,7 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
     const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;
     const double before = points * (LOAD + (once ? TRANSFORM : 0));
     const double least = once ? 0 : tiles <= OX_CONV_LATE_TILES ? LATE_PAIRS_AT_ONCE : LATE_PAIRS;
-    if ((double)c->in_channels * (double)c->out_channels >= least &&
+    if (cuts == 1 && (double)c->in_channels * (double)c->out_channels >= least &&
         points * tiles * (double)c->in_channels <= LATE_FLOATS)
         return (struct winograd_way){four ? OX_CONV_WINOGRAD4_LATE : OX_CONV_WINOGRAD2_LATE,
                                      way_cost(c, points, spots, more, late)};
@@ -95,28 +107,20 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     return late ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_WINOGRAD_STRIDED;
 }
 
-/* Outputs of a tile of a line. */
-static unsigned line_tile(const struct ox_conv *c)
-{
-    return c->kernel[0] * c->kernel[1] == 3 ? 4 : 2;
-}
-
-/* Six points of four outputs of three taps, or of two of five. */
+/* Several taps of a line. */
 static bool winograd_line(const struct ox_conv *c, unsigned may)
 {
-    enum { MORE = 12 };
-    const size_t taps = c->kernel[0] * c->kernel[1];
-    if (!(may & OX_CONV_MAY_WINOGRAD4) || c->groups != 1 || (taps != 3 && taps != 5) ||
-        (c->kernel[0] > 1 && c->kernel[1] > 1) || c->stride[0] != 1 || c->stride[1] != 1 ||
-        !ox_winograd_reaches(c) || c->in_channels < 16 || c->out_channels < 8)
+    enum { POINTS = 6, MORE = 12 };
+    const size_t taps = c->kernel[0] * c->kernel[1], outputs = c->out[0] * c->out[1];
+    if (!(may & OX_CONV_MAY_WINOGRAD4) || !winograd_serves(c, 1) || !ox_winograd_is_line(c) ||
+        taps < OX_WINOGRAD_TAPS || c->batch * outputs < LEAST_OUTPUTS)
         return false;
-    const unsigned along = c->kernel[0] == 1;
-    const double spots = (double)ox_winograd_tiles(c, line_tile(c), along) * (double)c->out[!along];
-    const double weights = 6 * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    const double outputs = (double)c->out[0] * (double)c->out[1];
-    return (double)c->batch * outputs >= 16 &&
-           way_cost(c, 6, spots, MORE, weights) <
-               way_cost(c, (double)taps, outputs, 0, (double)taps * LOAD) * 0.9;
+    const double spots = (double)ox_winograd_tiles(c, ox_winograd_side(c, 4, 0), 0) *
+                         (double)ox_winograd_tiles(c, ox_winograd_side(c, 4, 1), 1);
+    const double points = POINTS * (double)(ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1));
+    const double weights = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
+    return way_cost(c, points, spots, MORE, weights) <
+           way_cost(c, (double)taps, (double)outputs, 0, (double)taps * LOAD) * 0.9;
 }
 
 /* Output channels for each input channel of a depthwise convolution, at most: it copies its input as often. */
@@ -160,8 +164,9 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         return OX_CONV_TURNED;
     if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_columns_fits(t, c, few_cost(t, c)))
         return OX_CONV_COLUMNS;
-    if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= 16) {
-        double least = way_cost(c, 9, (double)(c->out[0] * c->out[1]), 0, 9 * LOAD) * 0.9;
+    if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= LEAST_OUTPUTS) {
+        const double taps = (double)(c->kernel[0] * c->kernel[1]);
+        double least = way_cost(c, taps, (double)(c->out[0] * c->out[1]), 0, taps * LOAD) * 0.9;
         enum ox_conv_way way = OX_CONV_INDIRECT;
         for (unsigned tile = 2; tile <= 4; tile += 2) {
             const struct winograd_way by = winograd_by(t, c, tile, may);
@@ -205,7 +210,7 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_COLUMNS:
         return ox_conv_columns_packed(t, c);
     case OX_CONV_WINOGRAD_LINE:
-        return ox_conv_winograd_packed(t, c, line_tile(c));
+        return ox_conv_winograd_packed(t, c, 4);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_packed(t, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -250,7 +255,7 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         ox_conv_columns_pack(t, c, weights, type, out);
         break;
     case OX_CONV_WINOGRAD_LINE:
-        ox_conv_winograd_pack(t, env, c, line_tile(c), weights, type, out);
+        ox_conv_winograd_pack(t, env, c, 4, weights, type, out);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd_pack(t, env, c, 2, weights, type, out);
@@ -373,7 +378,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_COLUMNS:
         return ox_conv_columns_work(c);
     case OX_CONV_WINOGRAD_LINE:
-        return ox_conv_winograd_work(t, env, c, line_tile(c));
+        return ox_conv_winograd_work(t, env, c, 4);
     case OX_CONV_WINOGRAD2:
         return ox_conv_winograd_work(t, env, c, 2);
     case OX_CONV_WINOGRAD4:
@@ -428,7 +433,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_columns(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD_LINE:
-        ox_conv_winograd(t, env, c, line_tile(c), packed, in, out, end, work);
+        ox_conv_winograd(t, env, c, 4, packed, in, out, end, work);
         break;
     case OX_CONV_WINOGRAD2:
         ox_conv_winograd(t, env, c, 2, packed, in, out, end, work);

@@ -117,7 +117,8 @@ void ox_conv_columns(const struct ox_compute *t, struct ox_env *env, const struc
                      const float *packed, const float *in, float *out,
                      const struct ox_epilogue *end, float *work);
 
-/* tile: 2 or 4. */
+/* tile: 2 or 4; kernels of so many taps at most. */
+enum { OX_CONV_WINOGRAD_TAPS_MOST = 121 };
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile);
 void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                            unsigned tile, const void *weights, enum ox_weight_type type,

@@ -1,4 +1,4 @@
-/* 3x3 convolution by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs, where the
+/* Convolution by Winograd's minimal filtering: Y = A' [(G g G') . (B' d B)] A over tiles of 2x2 or 4x4 outputs, where the
  * products at each of the 16 or 36 points are a matrix product of tiles by channels. At stride 2 the even pixels of a line meet the
  * outer taps, five products for four outputs, and the odd ones the middle tap, as they are: 81 points, of which those of one tap
  * share their weights. Dilated, pixels that lie as far apart as the taps are an image of their own. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time
@@ -60,7 +60,8 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
 {
     enum { TASKS = 8, LEAST = 4 };
     /* Both sides of a group: transformed input and products. */
-    const size_t per_tile = ox_winograd_points(c, tile) * (c->in_channels + c->out_channels);
+    const size_t depth = ox_winograd_depth(c);
+    const size_t per_tile = ox_winograd_points(c, tile) * (depth + c->out_channels);
     j->t = t;
     j->c = c;
     j->tile = tile;
@@ -80,8 +81,8 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
     group = (group + t->mr - 1) / t->mr * t->mr;
     j->group = ox_even_part(j->tiles, group, t->mr);
     share_tiles(t, slots, j);
-    j->depth = c->in_channels;
-    j->in_plane = (j->group * c->in_channels + 15) / 16 * 16 + 16;
+    j->depth = depth;
+    j->in_plane = (j->group * depth + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
     j->slot = ox_winograd_points(c, tile) * (j->in_plane + j->out_plane);
 }
@@ -147,35 +148,48 @@ size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_en
     return zero_floats(c) + late_floats(&j) + ox_slots(env) * j.slot;
 }
 
-/* Channels lie `depth` together: all points of those, then all points of the next. */
+/* The patch of a tile whose first pixel is at y0, x0. */
+static void find_pixels(const struct job *j, const float *in, size_t y0, size_t x0,
+                        const float **pixels)
+{
+    const struct ox_conv *c = j->c;
+    const unsigned high = ox_winograd_reach(c, j->tile, 0);
+    const unsigned wide = ox_winograd_reach(c, j->tile, 1);
+    for (unsigned r = 0; r < high; r++) {
+        const size_t y = y0 + r * c->dilation[0]; /* wraps above the image, x left of it */
+        for (unsigned q = 0; q < wide; q++) {
+            const size_t x = x0 + q * c->dilation[1];
+            pixels[r * wide + q] =
+                y < c->in[0] && x < c->in[1] ? in + (y * c->in[1] + x) * c->in_pixel : j->zeros;
+        }
+    }
+}
+
+/* Channels lie `depth` together: all points of those, then all points of the next. Those of a piece of the kernel follow those of
+ * another. */
 static void inputs(const struct job *j, size_t first, size_t n, float *v)
 {
     const struct ox_conv *c = j->c;
-    const unsigned high = ox_winograd_reach(c, j->tile, 0), wide = ox_winograd_reach(c, j->tile, 1);
+    const size_t all = ox_winograd_points(c, j->tile), across = ox_winograd_cuts(c, 1);
     const float *pixels[POINTS_MOST];
     struct ox_winograd_in w = {.in = pixels, .plane = j->in_plane};
     for (size_t i = 0; i < n; i++) {
         const size_t at = first + i, image = at / (j->down * j->across);
-        const size_t y0 =
-            ox_winograd_at(c, j->side[0], at / j->across % j->down, 0) * c->stride[0] - c->pad[0];
-        const size_t x0 =
-            ox_winograd_at(c, j->side[1], at % j->across, 1) * c->stride[1] - c->pad[1];
-        const float *in = j->in + image * j->in_batch;
-        for (unsigned r = 0; r < high; r++) {
-            const size_t y = y0 + r * c->dilation[0]; /* wraps above the image, x left of it */
-            for (unsigned q = 0; q < wide; q++) {
-                const size_t x = x0 + q * c->dilation[1];
-                pixels[r * wide + q] =
-                    y < c->in[0] && x < c->in[1] ? in + (y * c->in[1] + x) * c->in_pixel : j->zeros;
+        const size_t y = ox_winograd_at(c, j->side[0], at / j->across % j->down, 0) * c->stride[0];
+        const size_t x = ox_winograd_at(c, j->side[1], at % j->across, 1) * c->stride[1];
+        for (size_t cut = 0; cut < ox_winograd_cuts(c, 0) * across; cut++) {
+            const size_t down = cut / across * OX_WINOGRAD_TAPS * c->dilation[0];
+            const size_t right = cut % across * OX_WINOGRAD_TAPS * c->dilation[1];
+            find_pixels(j, j->in + image * j->in_batch, y + down - c->pad[0], x + right - c->pad[1],
+                        pixels);
+            w.out = v + i * j->depth + cut * c->in_channels;
+            for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
+                w.channels = ox_least(j->depth, c->in_channels - k0);
+                j->t->winograd_in[ox_winograd_form(c, j->tile)](&w);
+                w.out += all * j->in_plane;
+                for (unsigned p = 0; p < all; p++)
+                    pixels[p] += w.channels;
             }
-        }
-        w.out = v + i * j->depth;
-        for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
-            w.channels = ox_least(j->depth, c->in_channels - k0);
-            j->t->winograd_in[ox_winograd_form(c, j->tile)](&w);
-            w.out += ox_winograd_points(c, j->tile) * j->in_plane;
-            for (unsigned p = 0; p < high * wide; p++)
-                pixels[p] += w.channels;
         }
     }
 }
@@ -184,7 +198,7 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
 static void products(const struct job *j, size_t n, const float *v, float *m)
 {
     const struct ox_compute *t = j->t;
-    const size_t k = j->c->in_channels, cols = j->c->out_channels;
+    const size_t k = ox_winograd_depth(j->c), cols = j->c->out_channels;
     const size_t depth = ox_even_part(k, t->depth_most, 1);
     const size_t plane = ox_dense_packed(t, k, cols);
     const float *row;
@@ -460,7 +474,7 @@ static void begin(struct job *j, const float *packed, const float *in, float *ou
 static double flops(const struct job *j)
 {
     return 2.0 * (double)(j->tiles * ox_winograd_points(j->c, j->tile)) *
-           (double)j->c->in_channels * (double)j->c->out_channels;
+           (double)ox_winograd_depth(j->c) * (double)j->c->out_channels;
 }
 
 void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,

@@ -1,41 +1,34 @@
-/* Weights of Winograd's filtering at its points: G g G' of two dimensions, G g of a line. */
+/* Weights of Winograd's filtering at its points: G g G' of two dimensions, G g of a line, for each piece of a kernel. */
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
 #include "kernels/winograd_shape.h"
 
-enum { TAPS_MOST = 5, POINTS_MOST = 6 };
+enum { POINTS_MOST = 6 };
 
-static const double g1[1][TAPS_MOST] = {{1}};
-static const double g2[4][TAPS_MOST] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-static const double g4[6][TAPS_MOST] = {{1, 0, 0},
-                                        {1.0 / 3, 1.0 / 3, 1.0 / 3},
-                                        {-1.0 / 3, 1.0 / 3, -1.0 / 3},
-                                        {-16.0 / 15, -8.0 / 15, -4.0 / 15},
-                                        {1.0 / 15, -2.0 / 15, 4.0 / 15},
-                                        {0, 0, 1}};
-/* F(2,5): the points of F(4,3). */
-static const double g2_5[6][TAPS_MOST] = {{1, 0, 0, 0, 0},
-                                          {1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3},
-                                          {-1.0 / 3, 1.0 / 3, -1.0 / 3, 1.0 / 3, -1.0 / 3},
-                                          {-16.0 / 15, -8.0 / 15, -4.0 / 15, -2.0 / 15, -1.0 / 15},
-                                          {1.0 / 15, -2.0 / 15, 4.0 / 15, -8.0 / 15, 16.0 / 15},
-                                          {0, 0, 0, 0, 1}};
+static const double g1[1][OX_WINOGRAD_TAPS] = {{1}};
+static const double g2[4][OX_WINOGRAD_TAPS] = {
+    {1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+static const double g4[6][OX_WINOGRAD_TAPS] = {{1, 0, 0},
+                                               {1.0 / 3, 1.0 / 3, 1.0 / 3},
+                                               {-1.0 / 3, 1.0 / 3, -1.0 / 3},
+                                               {-16.0 / 15, -8.0 / 15, -4.0 / 15},
+                                               {1.0 / 15, -2.0 / 15, 4.0 / 15},
+                                               {0, 0, 1}};
 /* Of stride 2: F(4,2) of the outer taps, and the middle one. */
-static const double g_strided[6][TAPS_MOST] = {
+static const double g_strided[6][OX_WINOGRAD_TAPS] = {
     {2, 0, 0}, {1, 0, 1}, {-1.0 / 3, 0, 1.0 / 3}, {-8.0 / 3, 0, -4.0 / 3}, {0, 0, 1}, {0, 1, 0}};
 
 struct axis {
-    const double (*g)[TAPS_MOST];
+    const double (*g)[OX_WINOGRAD_TAPS];
     unsigned taps, points;
 };
 
 static struct axis axis_of(const struct ox_conv *c, unsigned tile, unsigned axis)
 {
-    const unsigned taps = (unsigned)c->kernel[axis];
+    const unsigned taps = c->kernel[axis] == 1 ? 1 : OX_WINOGRAD_TAPS;
     return (struct axis){.g = ox_winograd_strided(c) ? g_strided
                               : taps == 1            ? g1
-                              : taps == 5            ? g2_5
                               : tile == 4            ? g4
                                                      : g2,
                          .taps = taps,
@@ -44,7 +37,7 @@ static struct axis axis_of(const struct ox_conv *c, unsigned tile, unsigned axis
 
 size_t ox_conv_winograd_packed(const struct ox_compute *t, const struct ox_conv *c, unsigned tile)
 {
-    const size_t one = ox_dense_packed(t, c->in_channels, c->out_channels);
+    const size_t one = ox_dense_packed(t, ox_winograd_depth(c), c->out_channels);
     const size_t pieces = ox_winograd_pieces(c, tile);
     return one > SIZE_MAX / 4 / pieces ? SIZE_MAX : one * pieces;
 }
@@ -60,7 +53,7 @@ struct packing {
 
 static void transform(const struct packing *p, const float *w, float *out, size_t plane)
 {
-    double half[POINTS_MOST][TAPS_MOST] = {{0}};
+    double half[POINTS_MOST][OX_WINOGRAD_TAPS] = {{0}};
     for (unsigned i = 0; i < p->down.points; i++)
         for (unsigned q = 0; q < p->across.taps; q++)
             for (unsigned r = 0; r < p->down.taps; r++)
@@ -75,24 +68,41 @@ static void transform(const struct packing *p, const float *w, float *out, size_
     }
 }
 
+/* The taps of piece `cut` of a kernel whose taps are all in `from`; what lies beyond it is 0. */
+static void cut_kernel(const struct ox_conv *c, const struct packing *p, const float *from,
+                       size_t cut, float *to)
+{
+    const size_t wide = ox_winograd_cuts(c, 1);
+    const size_t y0 = cut / wide * OX_WINOGRAD_TAPS, x0 = cut % wide * OX_WINOGRAD_TAPS;
+    for (size_t r = 0; r < p->down.taps; r++)
+        for (size_t q = 0; q < p->across.taps; q++, to++)
+            *to = y0 + r < c->kernel[0] && x0 + q < c->kernel[1]
+                      ? from[(y0 + r) * c->kernel[1] + x0 + q]
+                      : 0;
+}
+
 /* One panel of output channels at all points. */
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
     const struct packing *p = arg;
     const struct ox_compute *t = p->t;
-    const size_t k = p->c->in_channels, n = p->c->out_channels;
-    const size_t taps = (size_t)p->down.taps * p->across.taps;
-    const size_t plane = ox_dense_packed(t, k, n), first = i * t->nr;
+    const struct ox_conv *c = p->c;
+    const size_t k = c->in_channels, n = c->out_channels, taps = c->kernel[0] * c->kernel[1];
+    const size_t depth = ox_winograd_depth(c), plane = ox_dense_packed(t, depth, n);
+    const size_t first = i * t->nr;
     (void)slot;
     for (size_t u = 0; u < k; u++) {
         for (size_t j = 0; j < t->nr; j++) {
-            float w[9] = {0};
+            float all[OX_CONV_WINOGRAD_TAPS_MOST] = {0}, w[9];
             const size_t at = ((first + j) * k + u) * taps;
             if (first + j < n && p->type == OX_WEIGHT_F32)
-                memcpy(w, (const float *)p->weights + at, taps * sizeof *w);
+                memcpy(all, (const float *)p->weights + at, taps * sizeof *all);
             else if (first + j < n)
-                ox_widen(t, p->type, taps, (const uint16_t *)p->weights + at, w);
-            transform(p, w, p->out + (first * k + u * t->nr + j), plane);
+                ox_widen(t, p->type, taps, (const uint16_t *)p->weights + at, all);
+            for (size_t cut = 0; cut * k < depth; cut++) {
+                cut_kernel(c, p, all, cut, w);
+                transform(p, w, p->out + (first * depth + (cut * k + u) * t->nr + j), plane);
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-/* Winograd's transforms of a line: six pixels to six points, and those to four outputs of three taps or two of five. Stamped for each
- * vector width after winograd_tmpl.h. */
+/* Winograd's transforms of a line: six pixels to six points, and those to four outputs. Stamped for each vector width after
+ * winograd_tmpl.h. */
 
 INLINE void winograd_in_line_part(const struct ox_winograd_in *w, size_t c, bool some, size_t m)
 {
@@ -13,15 +13,7 @@ INLINE void winograd_in_line_part(const struct ox_winograd_in *w, size_t c, bool
         store_part(w->out + i * w->plane + c, some, m, v[i]);
 }
 
-INLINE void out_2_of_5(const VF v[6], VF y[4])
-{
-    const VF sum = v_add(v[1], v[2]), difference = v_sub(v[1], v[2]);
-    y[0] = v_add(v_add(v[0], sum), v_add(v[3], v[4]));
-    y[1] = v_fma(v_set1(-2), v[4], v_fma(v_set1(0.5f), v[3], v_add(difference, v[5])));
-}
-
-INLINE void winograd_out_line_part(const struct ox_winograd_out *w, const unsigned outputs,
-                                   size_t c, bool some, size_t m)
+INLINE void winograd_out_line_part(const struct ox_winograd_out *w, size_t c, bool some, size_t m)
 {
     const size_t step = w->rows > 1 ? w->row : w->pixel, n = (size_t)w->rows * w->cols;
     const size_t residual_step = w->rows > 1 ? w->residual_row : w->residual_pixel;
@@ -31,12 +23,9 @@ INLINE void winograd_out_line_part(const struct ox_winograd_out *w, const unsign
 #pragma GCC unroll 6
     for (unsigned i = 0; i < 6; i++)
         v[i] = load_part(w->in + i * w->plane + c, some, m);
-    if (outputs == 4)
-        out_4(v, y);
-    else
-        out_2_of_5(v, y);
+    out_4(v, y);
 #pragma GCC unroll 4
-    for (unsigned i = 0; i < outputs; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         if (i >= n)
             break;
         VF x = v_add(y[i], bias);
@@ -55,15 +44,11 @@ static void winograd_in_line(const struct ox_winograd_in *w)
         winograd_in_line_part(w, c, true, w->channels - c);
 }
 
-#define WINOGRAD_OUT_LINE(taps, outputs)                                                           \
-    static void winograd_out_line_##taps(const struct ox_winograd_out *w)                          \
-    {                                                                                              \
-        size_t c = 0;                                                                              \
-        for (; c + VW <= w->channels; c += VW)                                                     \
-            winograd_out_line_part(w, outputs, c, false, VW);                                      \
-        if (c < w->channels)                                                                       \
-            winograd_out_line_part(w, outputs, c, true, w->channels - c);                          \
-    }
-WINOGRAD_OUT_LINE(3, 4)
-WINOGRAD_OUT_LINE(5, 2)
-#undef WINOGRAD_OUT_LINE
+static void winograd_out_line(const struct ox_winograd_out *w)
+{
+    size_t c = 0;
+    for (; c + VW <= w->channels; c += VW)
+        winograd_out_line_part(w, c, false, VW);
+    if (c < w->channels)
+        winograd_out_line_part(w, c, true, w->channels - c);
+}

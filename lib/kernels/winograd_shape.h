@@ -1,4 +1,5 @@
-/* Sizes of Winograd's filtering of floats: 3x3 at stride 1 and 2, and 3 or 5 taps of a line. */
+/* Sizes of Winograd's filtering of floats: of 3x3 at stride 1 and 2, and of three taps of a line. Larger kernels are cut into such
+ * pieces, of which the last are filled up with zeros: one piece's products are added to another's, as those of more channels are. */
 #ifndef OX_KERNELS_WINOGRAD_SHAPE_H
 #define OX_KERNELS_WINOGRAD_SHAPE_H
 
@@ -15,6 +16,20 @@ static inline bool ox_winograd_is_line(const struct ox_conv *c)
     return c->kernel[0] == 1 || c->kernel[1] == 1;
 }
 
+enum { OX_WINOGRAD_TAPS = 3 };
+
+/* Pieces of the kernel along an axis. */
+static inline size_t ox_winograd_cuts(const struct ox_conv *c, unsigned axis)
+{
+    return (c->kernel[axis] + OX_WINOGRAD_TAPS - 1) / OX_WINOGRAD_TAPS;
+}
+
+/* What is summed at a point. */
+static inline size_t ox_winograd_depth(const struct ox_conv *c)
+{
+    return c->in_channels * ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1);
+}
+
 /* Outputs of a tile along an axis. */
 static inline size_t ox_winograd_side(const struct ox_conv *c, unsigned tile, unsigned axis)
 {
@@ -26,7 +41,7 @@ static inline unsigned ox_winograd_reach(const struct ox_conv *c, unsigned tile,
 {
     return c->kernel[axis] == 1     ? 1
            : ox_winograd_strided(c) ? 2 * tile + 1
-                                    : tile + (unsigned)c->kernel[axis] - 1;
+                                    : tile + OX_WINOGRAD_TAPS - 1;
 }
 
 static inline size_t ox_winograd_points(const struct ox_conv *c, unsigned tile)
@@ -59,7 +74,7 @@ static inline size_t ox_winograd_weights_of(const struct ox_conv *c, unsigned ti
 static inline unsigned ox_winograd_form(const struct ox_conv *c, unsigned tile)
 {
     return ox_winograd_strided(c)   ? OX_WINOGRAD_STRIDED
-           : ox_winograd_is_line(c) ? (tile == 4 ? OX_WINOGRAD_LINE_3 : OX_WINOGRAD_LINE_5)
+           : ox_winograd_is_line(c) ? OX_WINOGRAD_LINE
            : tile == 4              ? OX_WINOGRAD_4
                                     : OX_WINOGRAD_2;
 }

@@ -114,10 +114,11 @@ static bool is_joined(enum ox_conv_way way)
     return way == OX_CONV_JOINED || way == OX_CONV_JOINED_ABREAST;
 }
 
-static void make_3x3(struct dice *d, struct ox_conv *c, size_t stride)
+/* 3x3; of Winograd's ways some take larger kernels too. */
+static void make_3x3(struct dice *d, struct ox_conv *c, size_t stride, bool larger)
 {
     for (unsigned axis = 0; axis < 2; axis++) {
-        c->kernel[axis] = 3;
+        c->kernel[axis] = larger && dice_between(d, 0, 2) == 0 ? dice_between(d, 3, 8) : 3;
         c->stride[axis] = stride;
         c->dilation[axis] = stride > 1 || dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 5);
         c->pad[axis] = dice_between(d, 0, 2 * c->dilation[axis]);
@@ -163,12 +164,12 @@ static void make_spread(struct dice *d, struct ox_conv *c)
         c->kernel[0] = dice_between(d, 1, 16 / k);
 }
 
-/* Three or five taps one way. */
+/* Several taps one way. */
 static void make_line(struct dice *d, struct ox_conv *c)
 {
     const unsigned along = (unsigned)dice_between(d, 0, 1);
     for (unsigned axis = 0; axis < 2; axis++) {
-        c->kernel[axis] = axis == along ? 3 + 2 * dice_between(d, 0, 1) : 1;
+        c->kernel[axis] = axis == along ? dice_between(d, 3, 11) : 1;
         c->stride[axis] = 1;
         c->dilation[axis] = dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 5);
         c->pad[axis] = dice_between(d, 0, 2 * c->dilation[axis]);
@@ -233,7 +234,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
-        make_3x3(d, &c, is_strided(way) ? 2 : 1);
+        make_3x3(d, &c, is_strided(way) ? 2 : 1, way <= OX_CONV_WINOGRAD4);
     } else if (way == OX_CONV_POINTWISE) {
         for (unsigned axis = 0; axis < 2; axis++) {
             c.kernel[axis] = c.stride[axis] = c.dilation[axis] = 1;
