@@ -144,7 +144,7 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .cancelling = options->accuracy != OX_QUANT_PLAIN && plan.pays,
                                    .live = plan.live,
                                    .hessian = hessian};
-    if (options->wide_scales || !ox_blocked_fits_half(&blocking))
+    if (options->wide_scales || !ox_blocked_gains_by_half(&blocking))
         blocking.real = target->real;
     enum ox_status status = ox_blocked_quantize(&target->made, env, &blocking, err);
     if (status == OX_OK)
