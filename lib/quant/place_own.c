@@ -116,6 +116,11 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "onnxruntime refuses a cubic Resize behind a convolution on integers";
     if (ox_quant_is_before(place->before_log, node->outputs[0]))
         return "a logarithm follows, which makes much of small values";
+    if ((product || ox_is_op(node, "Gemm")) &&
+        ox_quant_is_before(place->before_comparison, node->outputs[0]))
+        return "what it makes is compared alone, which rounding decides otherwise";
+    if (ox_quant_small_in_body(place->q, place->graph, w))
+        return "its weight is too small to gain anything in a body; --nodes takes it";
     return NULL;
 }
 
@@ -573,6 +578,7 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
 {
     struct ox_graph *graph = place->graph;
     OX_TRY(ox_quant_before_cubic(place->q, graph, &place->before_cubic, err));
+    OX_TRY(ox_quant_before_comparison(place->q, graph, &place->before_comparison, err));
     if (ox_dtype_bits(place->q->options->activation_type) == 8)
         OX_TRY(ox_quant_before_log(place->q, graph, &place->before_log, err));
     for (size_t i = 0; i < place->n_nodes; i++) {

@@ -105,6 +105,9 @@ bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t vers
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 
 bool ox_quant_is_body(const struct ox_graph *graph); /* of If, Loop or Scan, outside of functions */
+/* A constant that takes fewer bytes in a body than what makes integers of each turn's values, unless nodes were asked for. */
+bool ox_quant_small_in_body(const struct ox_quant *q, const struct ox_graph *graph,
+                            const struct ox_value *weight);
 /* Products in a body, quantized as they run: dynamic.c. */
 enum ox_status ox_quant_body(struct ox_quant *q, struct ox_graph *body, struct ox_error *err);
 
