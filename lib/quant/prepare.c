@@ -256,6 +256,8 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
             status = fold_norms(&q, model->graphs[g], err);
             if (status == OX_OK)
                 status = fold_factors(&q, model->graphs[g], err);
+            if (status == OX_OK)
+                status = ox_quant_share_sizes(&q, model->graphs[g], err);
         }
         if (status == OX_OK)
             status = ox_quant_drop_inits(&q, err);
