@@ -304,6 +304,7 @@ static enum ox_status run_pass(const struct passes *passes, struct ox_samples_ba
         OX_TRY_CLEANUP(ox_env_poll(watch->c->env, err));
         status = run_feed(watch, session, feed, outputs, err);
         batch->wider = ox_samples_wider(samples, status);
+        ox_samples_blame(samples, status, err);
         OX_TRY_CLEANUP(status);
     }
 cleanup:

@@ -98,6 +98,7 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
             outputs[i] = NULL;
         }
         batch->wider = ox_samples_wider(samples, status);
+        ox_samples_blame(samples, status, err);
     }
     ox_samples_release(samples);
     return status;

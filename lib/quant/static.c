@@ -400,6 +400,18 @@ static enum ox_status judge_unseen(struct search *s, struct ox_error *err)
     return status;
 }
 
+/* What the budget excluded, and not the user. */
+static void tell_budget(const struct search *s, struct ox_quant_report *report)
+{
+    for (size_t i = 0; i < report->n_nodes; i++) {
+        struct ox_quant_node *node = &report->nodes[i];
+        for (size_t k = s->options->n_exclude; k < s->chosen.n_exclude && !node->quantized; k++) {
+            if (strcmp(node->name, s->chosen.exclude[k]) == 0)
+                node->reason = "the budget needs it in float";
+        }
+    }
+}
+
 /* Says so where ranges are not steady yet. */
 static void note_few(const struct search *s, struct ox_quant_report *report)
 {
@@ -462,8 +474,10 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
             s.best.smooth ? ", normalizations smoothed" : "",
             s.best.float_transposed ? ", weights alone of transposed convolutions" : "",
             s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
-    if (status == OX_OK && judged && report)
+    if (status == OX_OK && judged && report) {
+        tell_budget(&s, *report);
         note_few(&s, *report);
+    }
     ox_judge_end(&s.judge);
     ox_channels_release(&s.channels);
     ox_arena_release(&s.arena);
