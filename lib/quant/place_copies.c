@@ -14,6 +14,15 @@ static const struct ox_node *only_reader(const struct ox_quant_uses *uses,
                : NULL;
 }
 
+/* Through a Transpose too: onnxruntime moves it on. */
+static bool several_read(const struct ox_quant_uses *uses, const struct ox_value *value)
+{
+    const struct ox_node *reader = only_reader(uses, value);
+    if (reader && ox_is_op(reader, "Transpose"))
+        return several_read(uses, reader->outputs[0]);
+    return ox_quant_n_uses(uses, value) > 1;
+}
+
 /* Behind a QuantizeLinear that nothing else reads, of int8 and float32, for several nodes. */
 static bool feeds_several(const struct ox_quant_uses *uses, const struct ox_node *node)
 {
@@ -25,7 +34,7 @@ static bool feeds_several(const struct ox_quant_uses *uses, const struct ox_node
     const struct ox_value *out = node->outputs[0];
     return zero && zero->dtype == OX_INT8 && scale && scale->dtype == OX_FLOAT32 &&
            only_reader(uses, node->inputs[0]) == node && !out->is_output &&
-           !uses->captured[out->id] && ox_quant_n_uses(uses, out) > 1;
+           !uses->captured[out->id] && several_read(uses, out);
 }
 
 static bool is_integer(const struct ox_value *value)

@@ -26,3 +26,7 @@ done
 onnxtool quantize-static m.onnxtxt -q -o q.onnx --calibration all.npz --accuracy plain --activation-type qint8
 onnxtool run q.onnx --random 1 --shape x=1x2x4x4 --profile p.txt >/dev/null
 grep -cE ' (Sum|QuantizeLinear|DequantizeLinear) ' p.txt
+echo "--- through a Transpose"
+sed 's/g = Sigmoid (a)/t = Transpose <perm = [0, 2, 3, 1]> (a) h = Sigmoid (t) m = Mul (t, h)/; s/s = Mul (a, g)/s = Transpose <perm = [0, 3, 1, 2]> (m)/' m.onnxtxt >t.onnxtxt
+onnxtool quantize-static t.onnxtxt -q -o q.onnx --calibration all.npz --accuracy plain --activation-type qint8
+onnxtool dump q.onnx -f text | grep -oE '[a-z_0-9]* = Sum .*'
