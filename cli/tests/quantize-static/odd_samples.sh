@@ -13,6 +13,8 @@ onnxtool run bad.onnxtxt --random 1 --shape a=9x3 -o bad.npz >/dev/null
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data --nodes ''; echo $?
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx --op-types ,; echo $?
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx --report q.onnx; echo $?
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx --block-size 64; echo $?
+onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data --metric top1; echo $?
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data --max-drop 90 --exclude-nodes product | grep float
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data --max-drop 90 | grep float
 cp bad.npz data/b.npz
