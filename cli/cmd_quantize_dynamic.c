@@ -57,6 +57,8 @@ static const struct opt options[] = {
     {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", QUANTIZE_FORMATS, "form of the output"},
     OPT_END};
 
+enum { DEFAULT_BLOCK = 32 };
+
 static enum ox_status quantize(struct cli *cli, const struct args *all, const char *path,
                                const struct ox_quant_options *chosen)
 {
@@ -92,6 +94,9 @@ static enum ox_status check(struct cli *cli, const struct args *args)
     if (!args->weight_only && (args->method || args->calibration.n))
         return cli_fail(cli, OX_USAGE,
                         "quantize-dynamic: --method and --calibration go with --weight-only");
+    if (!args->weight_only && (args->block_size != DEFAULT_BLOCK || args->scale_type))
+        return cli_fail(cli, OX_USAGE,
+                        "quantize-dynamic: --block-size and --scale-type go with --weight-only");
     if (gptq != (args->calibration.n > 0))
         return cli_fail(cli, OX_USAGE,
                         "quantize-dynamic: --method gptq and --calibration go together");
@@ -138,7 +143,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
 static void defaults(void *args_)
 {
     struct args *args = args_;
-    args->block_size = 32;
+    args->block_size = DEFAULT_BLOCK;
 }
 
 const struct command command_quantize_dynamic = {

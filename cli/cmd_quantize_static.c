@@ -331,6 +331,8 @@ static enum ox_status check(struct cli *cli, const struct args *args)
         args->method != METHOD_COMPARE)
         return cli_fail(cli, OX_USAGE,
                         "quantize-static: -o OUT, --dry-run or --calibrate-only is needed");
+    if (args->metric && !args->max_drop)
+        return cli_fail(cli, OX_USAGE, "quantize-static: --metric goes with --max-drop");
     if (!(args->percentile > 50 && args->percentile <= 100))
         return cli_fail(cli, OX_USAGE, "quantize-static: --percentile is over 50 and at most 100");
     return OX_OK;

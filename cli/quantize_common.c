@@ -48,6 +48,12 @@ enum ox_status quantize_options(struct cli *cli, const struct quantize_args *arg
     options->op_types = lists[0];
     options->nodes = lists[1];
     options->exclude = lists[2];
+    if ((args->op_types.n && !options->n_op_types) || (args->nodes.n && !options->n_nodes) ||
+        (args->exclude.n && !options->n_exclude))
+        return cli_fail(cli, OX_USAGE, "%s: an empty --op-types, --nodes or --exclude-nodes",
+                        cli->command->name);
+    if (args->out && args->report && strcmp(args->out, args->report) == 0)
+        return cli_fail(cli, OX_USAGE, "%s: -o and --report are the same file", cli->command->name);
     if (args->processor && (args->reduce_range || args->compat))
         return cli_fail(cli, OX_USAGE,
                         "%s: --processor is not for --reduce-range and not for --compat",

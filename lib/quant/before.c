@@ -5,7 +5,10 @@
  *
  * A logarithm makes as much of small values as of large ones, and steps of 8 bits leave nothing of the small ones. Models of sound
  * compute spectra (convolutions by waves, squares, products with filters) and take their logarithm. Exp, Softmax and what else a network
- * has between its layers end the way back. */
+ * has between its layers end the way back.
+ *
+ * A comparison tells on which side of a threshold a value lies, as the nodes of a decision tree do that is written as products: what is
+ * near to it falls on the other side once it is rounded, and another leaf answers. */
 #include <string.h>
 
 #include "graph/match.h"
@@ -104,4 +107,54 @@ enum ox_status ox_quant_before_log(struct ox_quant *q, const struct ox_graph *gr
 {
     static const struct way way = {is_log, through_spectra};
     return go_back(q, graph, &way, before, err);
+}
+
+/* What becomes of a value: it is compared and gone, or it is of use otherwise. */
+enum { COMPARED = 1, USED = 2 };
+
+static bool is_comparison(const struct ox_node *node)
+{
+    static const char *const comparisons[] = {"Equal", "Greater",     "GreaterOrEqual",
+                                              "Less",  "LessOrEqual", NULL};
+    return ox_is_any_op(node, comparisons);
+}
+
+static void note_captured(const struct ox_model *model, const struct ox_graph *graph,
+                          uint8_t *becomes)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *inner = model->graphs[g];
+        for (size_t i = 0; i < inner->n_values; i++) {
+            const struct ox_value *outer = inner->values[i]->outer;
+            if (outer && outer->graph == graph)
+                becomes[outer->id] = USED;
+        }
+    }
+}
+
+enum ox_status ox_quant_before_comparison(struct ox_quant *q, const struct ox_graph *graph,
+                                          const uint8_t **before, struct ox_error *err)
+{
+    static const char *const passing[] = {"Add", "Flatten", "Identity",  "Reshape",   "Squeeze",
+                                          "Sub", "Sum",     "Transpose", "Unsqueeze", NULL};
+    uint8_t *becomes = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *becomes);
+    if (!becomes)
+        return ox_no_memory(err);
+    note_captured(q->model, graph, becomes);
+    for (size_t i = 0; i < graph->n_values; i++)
+        becomes[i] |= graph->values[i]->is_output ? USED : 0;
+    for (size_t i = graph->n_nodes; i-- > 0;) {
+        const struct ox_node *node = graph->nodes[i];
+        uint8_t end = is_comparison(node) ? COMPARED : USED;
+        if (ox_is_any_op(node, passing) && node->outputs[0])
+            end = becomes[node->outputs[0]->id];
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            if (node->inputs[k])
+                becomes[node->inputs[k]->id] |= end;
+        }
+    }
+    for (size_t i = 0; i < graph->n_values; i++)
+        becomes[i] = becomes[i] == COMPARED;
+    *before = becomes;
+    return OX_OK;
 }

@@ -13,6 +13,10 @@ enum ox_status ox_quant_before_cubic(struct ox_quant *q, const struct ox_graph *
 enum ox_status ox_quant_before_log(struct ox_quant *q, const struct ox_graph *graph,
                                    const uint8_t **before, struct ox_error *err);
 
+/* What nothing but comparisons reads, but for what is added to it. */
+enum ox_status ox_quant_before_comparison(struct ox_quant *q, const struct ox_graph *graph,
+                                          const uint8_t **before, struct ox_error *err);
+
 static inline bool ox_quant_is_before(const uint8_t *before, const struct ox_value *value)
 {
     return before && value && before[value->id];

@@ -115,13 +115,16 @@ static enum ox_status make_tensors(struct ox_blocked *made, struct ox_env *env,
     return status;
 }
 
-bool ox_blocked_fits_half(const struct ox_blocking *b)
+bool ox_blocked_gains_by_half(const struct ox_blocking *b)
 {
+    enum { FEW_SCALES = 64 }; /* a Cast and its names take as much */
     const float least_normal = 6.103515625e-05f, most_half = 65504;
     int least, most;
     ox_qtype_limits(b->type, &least, &most);
     /* Scales are sought down to half of the largest value over all integers, and up to it over those of one side. */
     const float narrow = 2 * (float)(most - least), wide = (float)(most - least) / 4;
+    if ((b->k + b->block - 1) / b->block * b->n < FEW_SCALES)
+        return false;
     for (size_t row = 0; row < b->k; row += b->block) {
         size_t end = b->k - row < b->block ? b->k : row + b->block;
         for (size_t j = 0; j < b->n; j++) {

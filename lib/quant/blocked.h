@@ -26,8 +26,8 @@ struct ox_blocked {
 };
 void ox_blocked_release(struct ox_blocked *blocked);
 
-/* Whether scales of all blocks are normal numbers of float16, whatever they are fitted to. */
-bool ox_blocked_fits_half(const struct ox_blocking *blocking);
+/* Whether scales of float16 are smaller with all that they need, and normal numbers whatever they are fitted to. */
+bool ox_blocked_gains_by_half(const struct ox_blocking *blocking);
 /* Values are finite. The same bits on any machine, with any number of threads. OX_NO_MEMORY, OX_CANCELLED. */
 enum ox_status ox_blocked_quantize(struct ox_blocked *out, struct ox_env *env,
                                    const struct ox_blocking *blocking, struct ox_error *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/kept.h"
 #include "quant/place.h"
 #include "quant/samples.h"
 
@@ -303,6 +304,7 @@ static enum ox_status run_pass(const struct passes *passes, struct ox_samples_ba
         OX_TRY_CLEANUP(ox_env_poll(watch->c->env, err));
         status = run_feed(watch, session, feed, outputs, err);
         batch->wider = ox_samples_wider(samples, status);
+        ox_samples_blame(samples, status, err);
         OX_TRY_CLEANUP(status);
     }
 cleanup:
@@ -332,6 +334,82 @@ static enum ox_status run_passes(void *arg, struct ox_samples_batch *batch, stru
     return OX_OK;
 }
 
+/* What of the model is looked at, and a session that shows it. */
+static enum ox_status begin(struct watch *watch, struct ox_session **session,
+                            struct ox_model *model, struct ox_error *err)
+{
+    const bool as_it_stands = watch->options->compat_ort;
+    /* What Constant nodes make has a range in onnxruntime's calibration too: there the model runs as it stands. */
+    struct ox_run_options run = {
+        .level = as_it_stands ? 0 : 2, .on_value = on_value, .value_arg = watch};
+    ox_arena_init(&watch->arena, ox_env_budget(watch->c->env));
+    ox_strmap_init(&watch->names);
+    ox_strmap_init(&watch->normalized);
+    OX_TRY(choose_values(watch, model, as_it_stands, err));
+    /* Rewriting keeps no values of bodies: where these are wanted the model runs as it stands, by the same kernels. */
+    run.on_body_value = watch->n_bodies ? on_body_value : NULL;
+    run.watched = watch->watched;
+    run.n_watched = as_it_stands || watch->n_bodies ? 0 : watch->n_watched;
+    OX_TRY(ox_session_new(session, model, &run, err));
+    return name_inputs(watch->c, *session, err);
+}
+
+static void end(struct watch *watch, struct ox_session *session)
+{
+    ox_session_release(session);
+    ox_strmap_release(&watch->names);
+    ox_strmap_release(&watch->normalized);
+    free(watch->watched);
+    free(watch->aliases);
+    ox_arena_release(&watch->arena);
+}
+
+static enum ox_status run_kept(struct watch *watch, struct ox_session *session,
+                               const struct ox_calibration *of, const struct ox_kept *kept,
+                               struct ox_datum **outputs, struct ox_error *err)
+{
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < of->n_inputs && status == OX_OK; i++) {
+        struct ox_datum *input = NULL;
+        if (kept->inputs[i])
+            status = ox_datum_of_tensor(&input, kept->inputs[i], err);
+        if (input && status == OX_OK)
+            status = see(watch, of->inputs[i], input, err);
+        ox_datum_release(input);
+    }
+    if (status == OX_OK)
+        status = ox_kept_run(of, session, kept, outputs, err);
+    ox_kept_drop(outputs, ox_session_n_outputs(session));
+    return status;
+}
+
+enum ox_status ox_calibration_apart(struct ox_calibration **out, const struct ox_calibration *of,
+                                    struct ox_model *model, const struct ox_quant_options *options,
+                                    struct ox_error *err)
+{
+    struct watch watch = {.options = options, .pass = PASS_STATS};
+    struct ox_session *session = NULL;
+    struct ox_datum **outputs = NULL;
+    enum ox_status status;
+    *out = NULL;
+    OX_TRY(ox_calibration_new(&watch.c, of->env, err));
+    OX_TRY_CLEANUP(begin(&watch, &session, model, err));
+    outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
+    OX_TRY_CLEANUP(outputs ? OX_OK : ox_no_memory(err));
+    for (size_t i = 0; i < of->n_kept; i++) {
+        if (!ox_kept_held_out(i))
+            OX_TRY_CLEANUP(run_kept(&watch, session, of, &of->kept[i], outputs, err));
+    }
+    OX_TRY_CLEANUP(fill_aliases(&watch, err));
+    *out = watch.c;
+cleanup:
+    free(outputs);
+    end(&watch, session);
+    if (!*out)
+        ox_calibration_release(watch.c);
+    return status;
+}
+
 enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *model,
                                   const char *const *paths, size_t n_paths,
                                   const struct ox_quant_options *options,
@@ -344,30 +422,13 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
                             .n_paths = n_paths,
                             .progress = {report, report_arg},
                             .two = options->compat_ort && options->method == OX_QUANT_PERCENTILE};
-    /* What Constant nodes make has a range in onnxruntime's calibration too: there the model runs as it stands. */
-    struct ox_run_options run = {
-        .level = options->compat_ort ? 0 : 2, .on_value = on_value, .value_arg = &watch};
     enum ox_status status;
-    ox_arena_init(&watch.arena, ox_env_budget(c->env));
-    ox_strmap_init(&watch.names);
-    ox_strmap_init(&watch.normalized);
-    OX_TRY_CLEANUP(choose_values(&watch, model, options->compat_ort, err));
-    /* Rewriting keeps no values of bodies: where these are wanted the model runs as it stands, by the same kernels. */
-    run.on_body_value = watch.n_bodies ? on_body_value : NULL;
-    run.watched = watch.watched;
-    run.n_watched = options->compat_ort || watch.n_bodies ? 0 : watch.n_watched;
-    OX_TRY_CLEANUP(ox_session_new(&passes.session, model, &run, err));
-    OX_TRY_CLEANUP(name_inputs(c, passes.session, err));
+    OX_TRY_CLEANUP(begin(&watch, &passes.session, model, err));
     const enum ox_status ended = ox_samples_try(run_passes, &passes, err);
     OX_TRY_CLEANUP(ended == OX_CANCELLED ? OX_OK : ended); /* what was seen till then is whole */
     OX_TRY_CLEANUP(fill_aliases(&watch, err));
     status = ended;
 cleanup:
-    ox_session_release(passes.session);
-    ox_strmap_release(&watch.names);
-    ox_strmap_release(&watch.normalized);
-    free(watch.watched);
-    free(watch.aliases);
-    ox_arena_release(&watch.arena);
+    end(&watch, passes.session);
     return status;
 }

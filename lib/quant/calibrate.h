@@ -80,6 +80,11 @@ void ox_abs_range_add(struct ox_calibrated *tensor, const float *values, size_t 
 bool ox_abs_histogram_add(struct ox_calibrated *tensor, const float *values, size_t n);
 void ox_abs_histogram_decide(struct ox_calibrated *tensor, double percentile);
 
+/* What those of the samples kept showed that models are not judged by. The caller releases it. */
+enum ox_status ox_calibration_apart(struct ox_calibration **out, const struct ox_calibration *of,
+                                    struct ox_model *model, const struct ox_quant_options *options,
+                                    struct ox_error *err);
+
 /* All that was seen is gone. */
 void ox_calibration_forget(struct ox_calibration *calibration);
 void ox_kept_release(struct ox_kept *kept, size_t n_inputs);

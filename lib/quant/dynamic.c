@@ -103,6 +103,9 @@ static enum ox_status walk_node(struct ox_walk *walk, struct ox_node *node, stru
     if (!reason && ox_quant_is_before(walk->before_log, node->outputs[0]) &&
         handler->walk != walk_gather && handler->walk != walk_transpose)
         reason = "a logarithm follows, which makes much of small values";
+    if (!reason && ox_quant_is_before(walk->before_comparison, node->outputs[0]) &&
+        (handler->walk == ox_dynamic_matmul || handler->walk == ox_dynamic_gemm))
+        reason = "what it makes is compared alone, which rounding decides otherwise";
     if (!reason)
         OX_TRY(handler->walk(walk, node, &reason, err));
     ox_quant_report_add_node(walk->q->report, node, NULL, reason);
@@ -116,6 +119,8 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     OX_TRY(ox_walk_begin(&walk, q, graph, err));
     if (!q->options->compat_ort)
         OX_TRY(ox_quant_before_log(q, graph, &walk.before_log, err));
+    if (!q->options->compat_ort)
+        OX_TRY(ox_quant_before_comparison(q, graph, &walk.before_comparison, err));
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
         OX_TRY(ox_cancel_plan(q, graph->nodes[i], &walk.plans[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)

@@ -134,6 +134,8 @@ static const char *no_product(const struct ox_quant *q, const struct ox_node *no
         return "its weight is not of float32";
     if (!q->options->compat_ort && is_empty(weight))
         return "its weight is empty";
+    if (!q->options->compat_ort && ox_quant_small_in_body(q, node->graph, b))
+        return "its weight is too small to gain anything in a body; --nodes takes it";
     if (ox_value_stored(a))
         return "both of its inputs are constant";
     enum ox_dtype dtype = ox_quant_dtype(q, a);

@@ -134,7 +134,7 @@ static enum ox_status shrink(struct tables *t, const struct ox_value *value,
         *reason = "its table holds a NaN or an infinity";
         goto cleanup;
     }
-    if (q->options->wide_scales || !ox_blocked_fits_half(&blocking))
+    if (q->options->wide_scales || !ox_blocked_gains_by_half(&blocking))
         blocking.real = real;
     OX_TRY_CLEANUP(ox_blocked_quantize(&made, env, &blocking, err));
     OX_TRY_CLEANUP(ox_blocked_dequantize(&left, env, &made, blocking.block, err));

@@ -1,5 +1,6 @@
 #include "quant/hessians.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ static enum ox_status on_value(void *arg, const char *name, const struct ox_datu
     struct ox_tensor *real;
     OX_TRY(ox_tensor_convert(&real, ox_env_budget(watch->env), tensor, OX_FLOAT32, false, err));
     add_rows(h, real->data, real->n / h->k);
+    h->rows += real->n / h->k;
     ox_tensor_release(real);
     return OX_OK;
 }
@@ -72,6 +74,7 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
     for (size_t i = 0; i < watch->n_hessians; i++) {
         free(watch->hessians[i].sums);
         watch->hessians[i].sums = NULL;
+        watch->hessians[i].rows = 0;
     }
     OX_TRY(
         ox_samples_open(&samples, watch->env, session, watch->paths, watch->n_paths, batch, err));
@@ -95,6 +98,7 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
             outputs[i] = NULL;
         }
         batch->wider = ox_samples_wider(samples, status);
+        ox_samples_blame(samples, status, err);
     }
     ox_samples_release(samples);
     return status;
@@ -132,4 +136,22 @@ cleanup:
     ox_session_release(watch.session);
     ox_strmap_release(&watch.index);
     return status;
+}
+
+void ox_hessian_shrink(double *sums, size_t k, uint64_t rows)
+{
+    double chance = 0, all = 0;
+    for (size_t i = 0; i < k; i++) {
+        for (size_t j = i + 1; j < k; j++) {
+            const double sizes = sums[i * k + i] * sums[j * k + j];
+            const double r2 = sizes > 0 ? fmin(sums[i * k + j] * sums[i * k + j] / sizes, 1) : 0;
+            chance += (1 - r2) * (1 - r2) / (double)rows;
+            all += r2;
+        }
+    }
+    const double keep = all > chance ? 1 - chance / all : 0;
+    for (size_t i = 0; i < k; i++) {
+        for (size_t j = i + 1; j < k; j++)
+            sums[i * k + j] *= keep;
+    }
 }

@@ -243,6 +243,15 @@ static bool moves_softmax(const struct ox_node *node)
     return node && ox_is_op(node, "Softmax");
 }
 
+/* Nobody else reads what is clipped: an output of the model, or what a body captures, is not. onnxruntime's quantizer looks at nodes
+ * alone. */
+static bool only_clipped(const struct ox_place *place, const struct ox_value *value)
+{
+    return ox_quant_n_uses(&place->uses, value) == 1 &&
+           (place->q->options->compat_ort ||
+            (!value->is_output && !place->uses.captured[value->id]));
+}
+
 void ox_place_ranges(struct ox_place *place)
 {
     struct ox_graph *graph = place->graph;
@@ -258,8 +267,7 @@ void ox_place_ranges(struct ox_place *place)
         struct ox_mark *in = ox_place_mark(place, node->inputs[0]);
         struct ox_mark *out = ox_place_mark(place, node->outputs[0]);
         bool clips = strcmp(node->op_type, "Relu") == 0 || strcmp(node->op_type, "Clip") == 0;
-        if (clips && ox_quant_n_uses(&place->uses, node->inputs[0]) == 1 && in->has_range &&
-            out->has_range)
+        if (clips && only_clipped(place, node->inputs[0]) && in->has_range && out->has_range)
             in->range = out->range;
         if (strcmp(node->op_type, "Softmax") == 0 ||
             (!place->q->options->compat_ort && moves_softmax(node))) {

@@ -116,6 +116,11 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
         return "onnxruntime refuses a cubic Resize behind a convolution on integers";
     if (ox_quant_is_before(place->before_log, node->outputs[0]))
         return "a logarithm follows, which makes much of small values";
+    if ((product || ox_is_op(node, "Gemm")) &&
+        ox_quant_is_before(place->before_comparison, node->outputs[0]))
+        return "what it makes is compared alone, which rounding decides otherwise";
+    if (ox_quant_small_in_body(place->q, place->graph, w))
+        return "its weight is too small to gain anything in a body; --nodes takes it";
     return NULL;
 }
 
@@ -569,10 +574,29 @@ static void part_from_activation(struct ox_place *place, const struct ox_node *g
         ox_place_activation(place, out);
 }
 
+/* onnxruntime makes a Gemm of a product of matrices and any sum behind it, and has none on integers whose last term is computed: it then
+ * dequantizes the weight in each run. */
+static enum ox_status part_from_sum(struct ox_place *place, const struct ox_node *product,
+                                    struct ox_error *err)
+{
+    struct ox_value *out = product->outputs[0];
+    struct ox_node *add =
+        marked(place, product->inputs[0]) && !marked(place, out) ? only_user(place, out) : NULL;
+    size_t index;
+    if (!add || !ox_is_op(add, "Add") || add->n_inputs != 2 || add_of_gemm(place, product, &index))
+        return OX_OK;
+    const struct ox_value *term = add->inputs[add->inputs[0] == out];
+    if (!term || ox_quant_rank(place->q, product->inputs[0]) > 2 ||
+        ox_quant_rank(place->q, term) > 2)
+        return OX_OK;
+    return ox_quant_make_sum(place->q, add, err);
+}
+
 enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
 {
     struct ox_graph *graph = place->graph;
     OX_TRY(ox_quant_before_cubic(place->q, graph, &place->before_cubic, err));
+    OX_TRY(ox_quant_before_comparison(place->q, graph, &place->before_comparison, err));
     if (ox_dtype_bits(place->q->options->activation_type) == 8)
         OX_TRY(ox_quant_before_log(place->q, graph, &place->before_log, err));
     for (size_t i = 0; i < place->n_nodes; i++) {
@@ -618,6 +642,8 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             ox_is_op(node, "MatMul") ? add_of_gemm(place, node, &index) : NULL;
         if (add)
             part_from_activation(place, node, add->outputs[0]);
+        else if (ox_is_op(node, "MatMul"))
+            OX_TRY(part_from_sum(place, node, err));
     }
     return OX_OK;
 }

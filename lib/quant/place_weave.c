@@ -508,5 +508,5 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     if (!place->q->options->compat_ort)
         OX_TRY(ox_place_half_concats(place, remove, err));
     ox_graph_remove_nodes(graph, remove);
-    return OX_OK;
+    return ox_place_copies(place, err);
 }

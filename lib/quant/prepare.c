@@ -235,7 +235,7 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     /* No runtime pads integers between Q and DQ: convolutions do. Nor does one fold factors and sums into weights behind DQ. */
     static const char *const passes[] = {"part-products",   "fold-constants", "drop-identities",
                                          "fold-batch-norm", "fold-padding",   "name-gates",
-                                         "drop-dead"};
+                                         "merge-equal",     "drop-dead"};
     struct ox_rewrite_plan plan = {.level = 2, .passes = passes, .n_passes = OX_COUNT(passes)};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
@@ -256,6 +256,8 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
             status = fold_norms(&q, model->graphs[g], err);
             if (status == OX_OK)
                 status = fold_factors(&q, model->graphs[g], err);
+            if (status == OX_OK)
+                status = ox_quant_share_sizes(&q, model->graphs[g], err);
         }
         if (status == OX_OK)
             status = ox_quant_drop_inits(&q, err);

@@ -117,6 +117,16 @@ bool ox_quant_is_body(const struct ox_graph *graph)
     return graph->parent && !graph->function && !graph->dropped;
 }
 
+bool ox_quant_small_in_body(const struct ox_quant *q, const struct ox_graph *graph,
+                            const struct ox_value *weight)
+{
+    enum { SMALL = 1024 };
+    const struct ox_stored *stored = ox_quant_is_body(graph) ? ox_value_stored(weight) : NULL;
+    size_t n;
+    return stored && !q->options->n_nodes && ox_dims_count(stored->rank, stored->dims, &n) &&
+           n < SMALL;
+}
+
 enum ox_status ox_quant_name_scopes(struct ox_quant *q, struct ox_error *err)
 {
     const struct ox_model *model = q->model;

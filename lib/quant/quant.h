@@ -97,6 +97,9 @@ enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct
 /* Tables and weights of recurrent layers have 8 bits, or the 16 that were asked for of weights. */
 enum ox_dtype ox_quant_stored_type(const struct ox_quant *q);
 
+/* Lets nodes of the graph read one of several small constants of integers that are equal; the others are left unread. */
+enum ox_status ox_quant_share_sizes(struct ox_quant *q, struct ox_graph *graph,
+                                    struct ox_error *err);
 /* Drops initializers that no node of any graph and no output uses; also from the graph's inputs. */
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
 /* Raises the default domain's version or adds a domain. */
@@ -105,6 +108,9 @@ bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t vers
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 
 bool ox_quant_is_body(const struct ox_graph *graph); /* of If, Loop or Scan, outside of functions */
+/* A constant that takes fewer bytes in a body than what makes integers of each turn's values, unless nodes were asked for. */
+bool ox_quant_small_in_body(const struct ox_quant *q, const struct ox_graph *graph,
+                            const struct ox_value *weight);
 /* Products in a body, quantized as they run: dynamic.c. */
 enum ox_status ox_quant_body(struct ox_quant *q, struct ox_graph *body, struct ox_error *err);
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/env.h"
+#include "model/name.h"
 #include "runtime/runtime.h"
 #include "tensor/io/tensor_rows.h"
 
@@ -332,6 +333,17 @@ void ox_samples_release(struct ox_samples *s)
     free(s->arrays);
     free(s->inputs);
     free(s);
+}
+
+void ox_samples_blame(const struct ox_samples *s, enum ox_status status, struct ox_error *err)
+{
+    struct ox_error own;
+    bool misnamed;
+    if (status != OX_INPUT || ox_ports_check(s->session, s->inputs, &misnamed, &own) != OX_INPUT ||
+        misnamed)
+        return;
+    ox_fail_context(err, status, "the sample %.300s", s->sources[s->at].path);
+    ox_fail_model(err, status, s->session->model);
 }
 
 size_t ox_samples_guessed(const struct ox_samples *s)

@@ -29,6 +29,9 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
 /* For batch->wider, when the feed that was given last failed with the status. */
 int64_t ox_samples_wider(const struct ox_samples *samples, enum ox_status status);
 void ox_samples_release(struct ox_samples *samples);
+/* Names the file of the feed that was given last where that is what the model did not take. */
+void ox_samples_blame(const struct ox_samples *samples, enum ox_status status,
+                      struct ox_error *err);
 /* 1 + an input whose rows were taken for samples though they may as well be steps: OX_FIRST_OPEN. 0: there is none. */
 size_t ox_samples_guessed(const struct ox_samples *samples);
 /* Feeds in all; what does not fill a fixed batch is left out. */

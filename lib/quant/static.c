@@ -1,4 +1,5 @@
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "model/name.h"
@@ -28,6 +29,8 @@ struct search {
     struct repairs best;
     struct ox_quant_options chosen; /* with what the budget leaves in float */
     struct ox_judged best_judged;
+    double
+        unseen_db; /* what those held out come to by ranges that they are not in; NaN: not known */
     unsigned n_kept; /* ways that were better than all before */
 };
 
@@ -375,6 +378,51 @@ static bool holds_int8(const struct ox_model *model)
     return false;
 }
 
+/* Of few samples most meet values beyond the ranges of the others. Of more than are kept those held out add little to the ranges. */
+static enum ox_status judge_unseen(struct search *s, struct ox_error *err)
+{
+    struct ox_calibration *apart = NULL;
+    struct ox_model *copy = NULL;
+    struct ox_judged judged;
+    if (s->calibration->n_samples > s->calibration->n_kept)
+        return OX_OK;
+    enum ox_status status = ox_calibration_apart(&apart, s->calibration, s->model, s->options, err);
+    if (status == OX_OK)
+        status = ox_model_copy(&copy, s->model, err);
+    if (status == OX_OK)
+        status = quantize_model(copy, apart, &s->chosen, &s->best, &s->channels, NULL, err);
+    if (status == OX_OK)
+        status = ox_judge_model(&s->judge, copy, &judged, err);
+    if (status == OX_OK)
+        s->unseen_db = judged.sqnr_db;
+    ox_model_release(copy);
+    ox_calibration_release(apart);
+    return status;
+}
+
+/* What the budget excluded, and not the user. */
+static void tell_budget(const struct search *s, struct ox_quant_report *report)
+{
+    for (size_t i = 0; i < report->n_nodes; i++) {
+        struct ox_quant_node *node = &report->nodes[i];
+        for (size_t k = s->options->n_exclude; k < s->chosen.n_exclude && !node->quantized; k++) {
+            if (strcmp(node->name, s->chosen.exclude[k]) == 0)
+                node->reason = "the budget needs it in float";
+        }
+    }
+}
+
+/* Says so where ranges are not steady yet. */
+static void note_few(const struct search *s, struct ox_quant_report *report)
+{
+    const double much = 3; /* dB */
+    if (s->unseen_db < s->best_judged.sqnr_db - much)
+        ox_quant_report_add_note(
+            report,
+            "%llu samples are few: by the ranges of one half of them the other comes to %.1f dB",
+            (unsigned long long)s->calibration->n_samples, s->unseen_db);
+}
+
 static enum ox_status search(struct search *s, struct ox_error *err)
 {
     enum ox_status status = ox_judge_begin(&s->judge, s->model, s->calibration, err);
@@ -382,7 +430,9 @@ static enum ox_status search(struct search *s, struct ox_error *err)
     s->judge.saturating = s->options->processor == OX_QUANT_AVX2_SATURATING && holds_int8(s->model);
     if (status == OX_OK)
         status = try_all(s, err);
-    return status == OX_OK && s->options->has_budget ? meet_budget(s, err) : status;
+    if (status == OX_OK && s->options->has_budget)
+        status = meet_budget(s, err);
+    return status == OX_OK ? judge_unseen(s, err) : status;
 }
 
 enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration *calibration,
@@ -393,6 +443,7 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
     struct search s = {.model = model, .calibration = calibration, .options = options};
     ox_arena_init(&s.arena, ox_env_budget(calibration->env));
     s.chosen = *options;
+    s.unseen_db = (double)NAN;
     s.best = (struct repairs){.correct = options->bias_correction,
                               .equalize = options->equalize,
                               .smooth = options->smooth,
@@ -423,6 +474,10 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
             s.best.smooth ? ", normalizations smoothed" : "",
             s.best.float_transposed ? ", weights alone of transposed convolutions" : "",
             s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
+    if (status == OX_OK && judged && report) {
+        tell_budget(&s, *report);
+        note_few(&s, *report);
+    }
     ox_judge_end(&s.judge);
     ox_channels_release(&s.channels);
     ox_arena_release(&s.arena);

@@ -23,7 +23,7 @@ struct ox_walk {
     size_t n_gone;
     struct ox_cancel_plan *plans; /* by index: of the node before anything changed */
     size_t n_nodes;               /* of the graph when the walk began */
-    const uint8_t *before_log;    /* before.h */
+    const uint8_t *before_log, *before_comparison; /* before.h */
 };
 
 /* q->arena holds it all. */

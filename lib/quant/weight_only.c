@@ -144,7 +144,7 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .cancelling = options->accuracy != OX_QUANT_PLAIN && plan.pays,
                                    .live = plan.live,
                                    .hessian = hessian};
-    if (options->wide_scales || !ox_blocked_fits_half(&blocking))
+    if (options->wide_scales || !ox_blocked_gains_by_half(&blocking))
         blocking.real = target->real;
     enum ox_status status = ox_blocked_quantize(&target->made, env, &blocking, err);
     if (status == OX_OK)
@@ -197,6 +197,8 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
                     status = ox_no_memory(err);
                 else
                     memcpy(own, hessians[h].sums, size);
+                if (own)
+                    ox_hessian_shrink(own, target->k, hessians[h].rows);
             }
         }
         if (!target->shared && status == OX_OK)
@@ -304,7 +306,17 @@ static bool feeds_activation(const struct job *job, const struct ox_value *value
     return false;
 }
 
-/* The sum after a product of matrices, which stands in the model already, likewise. */
+/* Whether what is added is a row that Gemm on blocks takes. */
+static bool adds_row(const struct ox_node *add, const struct ox_value *product)
+{
+    const struct ox_value *term =
+        add->n_inputs == 2 ? add->inputs[add->inputs[0] == product] : NULL;
+    const struct ox_stored *row = term ? ox_value_stored(term) : NULL;
+    return row && row->rank == 1;
+}
+
+/* The sum after a product of matrices, which stands in the model already, likewise, and where it adds what is computed: of that runtimes
+ * make Gemm as well. */
 static enum ox_status keep_apart(struct job *job, const struct target *target, struct ox_error *err)
 {
     const struct ox_value *out = target->node->outputs[0];
@@ -313,7 +325,8 @@ static enum ox_status keep_apart(struct job *job, const struct target *target, s
         ox_quant_rank(&job->q, target->node->inputs[0]) > 2)
         return OX_OK;
     struct ox_node *add = uses->uses[uses->first[out->id]].node;
-    if (*add->domain || strcmp(add->op_type, "Add") != 0 || !feeds_activation(job, add->outputs[0]))
+    if (*add->domain || strcmp(add->op_type, "Add") != 0 ||
+        (!feeds_activation(job, add->outputs[0]) && adds_row(add, out)))
         return OX_OK;
     return ox_quant_make_sum(&job->q, add, err);
 }
@@ -393,11 +406,14 @@ static enum ox_status check_options(const struct ox_model *model,
 static void note_sizes(struct job *job)
 {
     struct ox_quant_summary sizes;
-    size_t n_values = 0;
+    size_t n_values = 0, n_shared = 0;
     ox_quant_report_summary(job->q.report, &sizes);
     for (size_t i = 0; i < job->n_targets; i++) {
-        if (!job->targets[i].shared)
-            n_values += job->targets[i].made.integers->n;
+        const struct target *target = &job->targets[i];
+        if (target->shared)
+            n_shared += target->shared->node->graph == target->node->graph;
+        else
+            n_values += target->made.integers->n;
     }
     if (!n_values)
         return;
@@ -410,6 +426,11 @@ static void note_sizes(struct job *job)
             job->q.report,
             "onnxruntime rounds inputs of these products to 8 bits as it runs, unless "
             "its session option session.qdq_matmulnbits_accuracy_level is 0");
+    if (n_shared && !job->q.options->contrib)
+        ox_quant_report_add_note(job->q.report,
+                                 "%zu products have the weight of another one: onnxruntime "
+                                 "dequantizes it anew in each run; not with --contrib",
+                                 n_shared);
 }
 
 static enum ox_status shrink_tables(struct job *job, struct ox_error *err)

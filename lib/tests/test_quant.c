@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/cancel.h"
+#include "quant/hessians.h"
 #include "quant/judge.h"
 #include "quant/qparams.h"
 #include "tests/run_suite.h"
@@ -29,6 +30,25 @@ static const struct {
     {OX_INT4, true, false, -8, 7},          {OX_INT4, false, true, -4, 3},
     {OX_UINT4, true, false, 0, 15},         {OX_UINT4, false, true, 0, 7},
 };
+
+/* Of few rows most of what correlates does so by chance; what always goes together stays. */
+START_TEST(hessians_lose_chance)
+{
+    enum { K = 3 };
+    double chance[K * K] = {4, 1, -1, 0, 4, 1, 0, 0, 4}, sure[K * K] = {4, 4, 4, 0, 4, 4, 0, 0, 4};
+    double some[K * K] = {4, 3, 3, 0, 4, 3, 0, 0, 4}, none[K * K] = {0};
+    ox_hessian_shrink(chance, K, 4);
+    ck_assert_double_eq(chance[1], 0);
+    ck_assert_double_eq(chance[0], 4);
+    ox_hessian_shrink(sure, K, 4);
+    ck_assert_double_eq(sure[1], 4);
+    ox_hessian_shrink(some, K, 10);
+    /* r^2 = 9 / 16: of it (7 / 16)^2 / 10 is chance */
+    ck_assert_double_eq_tol(some[2], 3 * (1 - 49. / 256 / 10 / (9. / 16)), 1e-12);
+    ox_hessian_shrink(none, K, 4);
+    ck_assert_double_eq(none[1], 0);
+}
+END_TEST
 
 START_TEST(ranges_of_integer_types)
 {
@@ -293,6 +313,7 @@ int main(void)
 {
     TCase *tests = tcase_create("quant");
     tcase_add_loop_test(tests, ranges_of_integer_types, 0, (int)(sizeof ranges / sizeof *ranges));
+    tcase_add_test(tests, hessians_lose_chance);
     tcase_add_loop_test(tests, scale_and_zero_point, 0, (int)(sizeof pairs / sizeof *pairs));
     tcase_add_test(tests, scales_of_float16_are_float16);
     tcase_add_test(tests, small_ranges_of_float16_have_subnormal_scales);

@@ -13,7 +13,7 @@ model 13 'g (float[1,2] x) => (float[1,1] y) { w = Constant <value = float[2,1] 
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool dump q.onnx -f text
 echo a subgraph
 model 13 'g (float[1,2] x, bool c) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = If (c) <then_branch = t () => (float[1,2] u) { u = MatMul (x, w) }, else_branch = e () => (float[1,2] v) { v = Identity (x) }> }'
-onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool check q.onnx && onnxtool run q.onnx --random 1 >/dev/null && echo runs
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool quantize-dynamic m.onnxtxt -o q.onnx --nodes '*' && onnxtool check q.onnx && onnxtool run q.onnx --random 1 >/dev/null && echo runs
 echo too old
 model 10 'g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }'
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx

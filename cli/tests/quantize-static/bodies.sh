@@ -17,22 +17,22 @@ g (float[batch,4] x, bool c) => (float[batch,4] y)
 MODEL
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a, bool[batch] d) => (float[batch,4] x, bool[batch] c) { x = Identity (a) c = Identity (d) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 --shape d=60 -o all.npz >/dev/null
-onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz -v 2>/dev/null
+onnxtool quantize-static m.onnxtxt --nodes '*' -o q.onnx --calibration all.npz -v 2>/dev/null
 onnxtool check q.onnx
 onnxtool dump q.onnx -f text | grep -oE '(DynamicQuantizeLinear|[A-Za-z0-9_]* = QuantizeLinear|= DequantizeLinear|MatMul) ' | sort | uniq -c
 onnxtool parity q.onnx m.onnxtxt --random 3 --shape x=5x4 --rtol 0.1 --atol 0.5 >out && echo near
-onnxtool quantize-static m.onnxtxt --calibrate-only --table t.json --calibration all.npz
+onnxtool quantize-static m.onnxtxt --nodes '*' --calibrate-only --table t.json --calibration all.npz
 echo "--- what the table counts"
 tr '{' '\n' <t.json | grep -oE '"name":"[^"]*","samples":[0-9]+'
-onnxtool quantize-static m.onnxtxt -o q2.onnx --table t.json && cmp q.onnx q2.onnx && echo same
-onnxtool quantize-static m.onnxtxt -o q2.onnx --calibration all.npz -t 1 && cmp q.onnx q2.onnx && echo same
+onnxtool quantize-static m.onnxtxt --nodes '*' -o q2.onnx --table t.json && cmp q.onnx q2.onnx && echo same
+onnxtool quantize-static m.onnxtxt --nodes '*' -o q2.onnx --calibration all.npz -t 1 && cmp q.onnx q2.onnx && echo same
 echo "--- operators on integers"
-onnxtool quantize-static m.onnxtxt -o o.onnx --calibration all.npz --quant-format qoperator
+onnxtool quantize-static m.onnxtxt --nodes '*' -o o.onnx --calibration all.npz --quant-format qoperator
 onnxtool dump o.onnx -f text | grep -oE '= (QLinearMatMul|QuantizeLinear|MatMul) ' | sort | uniq -c
 echo "--- a branch that no sample took"
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x, bool[batch] c) { x = Identity (a) nan = IsNaN (a) f = Cast <to = 1> (nan) s = ReduceMax <axes = [1], keepdims = 0> (f) z = Constant <value = float {0}> () c = Greater (s, z) }\n' >never.onnxtxt
 onnxtool run never.onnxtxt --random 1 --shape a=60x4 -o never.npz >/dev/null
-onnxtool quantize-static m.onnxtxt -o n.onnx --calibration never.npz
+onnxtool quantize-static m.onnxtxt --nodes '*' -o n.onnx --calibration never.npz
 onnxtool dump n.onnx -f text | grep -oE '= (DynamicQuantizeLinear|QuantizeLinear|MatMulInteger|MatMul) ' | sort | uniq -c
 echo "--- a function called in a body"
 cat >f.onnxtxt <<'MODEL'
@@ -47,5 +47,5 @@ g (float[batch,4] x) => (float[batch,4] y)
 <domain: "f", opset_import: ["" : 17]>
 layer (u, w) => (v) { ["product"] k = MatMul (u, w) v = Tanh (k) }
 MODEL
-onnxtool quantize-static f.onnxtxt -o f.onnx --calibration all.npz -v 2>/dev/null
+onnxtool quantize-static f.onnxtxt --nodes '*' -o f.onnx --calibration all.npz -v 2>/dev/null
 onnxtool dump f.onnx -f text | grep -oE '= (DynamicQuantizeLinear|QuantizeLinear|MatMulInteger|MatMul) ' | sort | uniq -c

@@ -18,5 +18,5 @@ g (float[batch,4] x) => (float[batch,4] y)
 MODEL
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x) { x = Identity (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
-onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz -v 2>/dev/null
+onnxtool quantize-static m.onnxtxt --nodes '*' -o q.onnx --calibration all.npz -v 2>/dev/null
 onnxtool check q.onnx

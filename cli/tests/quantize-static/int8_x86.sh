@@ -22,11 +22,11 @@ echo "--- products of what is made in float have Q and DQ of their own there, on
 cat >p.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[batch,4] x) => (float[batch,4] y, float[batch,4] z)
-<float[4,4] a = {1, 0.3, 0, 0, 0, 1, 0.1, 0, 0, 0.7, 1, 0, 0.2, 0, 0, 1}>
+<float[4,4] a = {1, 0.3, 0, 0, 0, 1, 0.1, 0, 0, 0.7, 1, 0, 0.2, 0, 0, 1}, float[4,4] b = {1, 0.3, 0, 0, 0, 1, 0.1, 0, 0, 0.7, 1, 0, 0.2, 0, 0, 2}>
 {
     ["tanh"] t = Tanh (x)
     ["first"] f = MatMul (t, a)
-    ["second"] s = MatMul (t, a)
+    ["second"] s = MatMul (t, b)
     ["sum"] y = Add (f, t)
     ["turned"] z = Tanh (s)
 }
