@@ -3,6 +3,7 @@
 #define OX_COMMON_ENV_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "common/arena.h"
 #include "common/error.h"
@@ -17,6 +18,8 @@ struct ox_env {
         budget; /* its limit follows limits.memory_bytes: read through ox_env_budget() */
     _Atomic unsigned n_threads;           /* 0: not yet counted */
     _Atomic(struct ox_threads *) threads; /* made when first needed; see ox_parallel() */
+    /* Short jobs in a row that no thread shared: ns of the first and the last. */
+    _Atomic int64_t alone_from, alone_at;
     enum ox_external_mode external;
     char *external_root;
     _Atomic bool cancelled;

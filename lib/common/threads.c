@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/env.h"
 
@@ -243,9 +244,30 @@ void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i)
     run_tasks(alone ? NULL : pool_of(env), true, n, task, arg);
 }
 
+/* Whether short jobs have followed one another for so long that those to come are worth waking threads for, or making them. */
+static bool many_alone(struct ox_env *env, bool made)
+{
+    enum { APART = 200000, TO_WAKE = 40000, TO_MAKE = 1000000 }; /* ns */
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (now - atomic_load_explicit(&env->alone_at, memory_order_relaxed) > APART)
+        atomic_store_explicit(&env->alone_from, now, memory_order_relaxed);
+    atomic_store_explicit(&env->alone_at, now, memory_order_relaxed);
+    return now - atomic_load_explicit(&env->alone_from, memory_order_relaxed) >
+           (made ? TO_WAKE : TO_MAKE);
+}
+
 void ox_parallel_awake(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg)
 {
-    struct ox_threads *pool = env && n > 1 ? atomic_load(&env->threads) : NULL;
-    const bool all_asleep = pool && atomic_load(&pool->n_asleep) == pool->n_workers;
-    run_tasks(all_asleep ? NULL : pool, false, n, task, arg);
+    if (!env || n < 2 || atomic_load(&env->n_threads) == 1) {
+        run_tasks(NULL, false, n, task, arg);
+        return;
+    }
+    struct ox_threads *pool = atomic_load(&env->threads);
+    const bool all_asleep = !pool || atomic_load(&pool->n_asleep) == pool->n_workers;
+    const bool wakes = all_asleep && many_alone(env, pool);
+    if (wakes)
+        atomic_store_explicit(&env->alone_at, 0, memory_order_relaxed);
+    run_tasks(wakes ? pool_of(env) : all_asleep ? NULL : pool, wakes, n, task, arg);
 }

@@ -13,7 +13,8 @@ struct ox_env;
  * environment) runs in its calling thread. env may be NULL: one thread. */
 void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg);
 
-/* The same for what is too short to wake a thread for: only those that still look for work after a job take part. */
+/* The same for what is too short to wake a thread for: only those that still look for work after a job take part. Where many such jobs
+ * follow one another threads are woken for those to come. */
 void ox_parallel_awake(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg);
 
 struct ox_threads;

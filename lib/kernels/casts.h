@@ -8,7 +8,8 @@
 #include "common/error.h"
 #include "kernels/cpu.h"
 
-/* A pair of types; y must not overlap x. Of bool only 0 and 1 are read and written. */
+/* A pair of types; y must not overlap x. Of bool only 0 and 1 are read and written. What is too large for a float
+ * of 8 bits becomes the largest. */
 struct ox_cast {
     enum ox_dtype from, to;
     void (*run)(size_t n, const void *x, void *y);

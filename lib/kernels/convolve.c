@@ -392,7 +392,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_ABREAST:
         return ox_conv_narrow_work(t, c, ox_conv_abreast(t, c), env);
     case OX_CONV_PADDED:
-        return ox_conv_narrow_work(t, c, 1, env);
+        return c->groups > 1 ? ox_conv_groups_work(t, c, env) : ox_conv_narrow_work(t, c, 1, env);
     case OX_CONV_INDIRECT:
         break;
     }
@@ -453,7 +453,10 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_conv_narrow(t, env, c, ox_conv_abreast(t, c), packed, in, out, end, work);
         break;
     case OX_CONV_PADDED:
-        ox_conv_narrow(t, env, c, 1, packed, in, out, end, work);
+        if (c->groups > 1)
+            ox_conv_groups(t, env, c, packed, in, out, end, work);
+        else
+            ox_conv_narrow(t, env, c, 1, packed, in, out, end, work);
         break;
     case OX_CONV_INDIRECT:
         if (c->stored)

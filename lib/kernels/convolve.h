@@ -39,7 +39,8 @@ struct ox_conv {
     const float *
         stored; /* what ox_conv_reads_stored() takes: the weights as ox_conv_pack() would; NULL: packed */
     const struct ox_made *made; /* pixels instead of the input, where ox_conv_makes_rows(); NULL */
-    bool planar; /* the input is NCHW (OX_CONV_PADDED only); in_pixel is then ignored */
+    bool
+        planar; /* the input is NCHW (OX_CONV_PADDED of one group only); in_pixel is then ignored */
     bool
         transposed; /* ConvTranspose: out = (in - 1) * stride + dilation * (kernel - 1) + 1 - pads; OX_CONV_INDIRECT, OX_CONV_JOINED..., OX_CONV_SPREAD, OX_CONV_COLUMNS */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
+#include "kernels/inline.h"
 #include "kernels/sizes.h"
 
 void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
@@ -225,17 +226,25 @@ static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, st
     }
 }
 
+INLINE void copy_each(size_t n, const size_t channels, const float *restrict from,
+                      size_t from_pixel, float *restrict to, size_t to_pixel)
+{
+    for (size_t x = 0; x < n; x++)
+        memcpy(to + x * to_pixel, from + x * from_pixel, channels * sizeof *to);
+}
+
 void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
                          size_t to_pixel)
 {
-    enum { PIECE = 16 };
-    for (size_t x = 0; x < n; x++, from += from_pixel, to += to_pixel) {
-        size_t i = 0;
-        for (; i + PIECE <= channels; i += PIECE)
-            memcpy(to + i, from + i, PIECE * sizeof *to);
-        if (i < channels)
-            memcpy(to + i, from + i, (channels - i) * sizeof *to);
-    }
+    size_t i = 0;
+    for (; i + 16 <= channels; i += 16)
+        copy_each(n, 16, from + i, from_pixel, to + i, to_pixel);
+    for (; i + 8 <= channels; i += 8)
+        copy_each(n, 8, from + i, from_pixel, to + i, to_pixel);
+    for (; i + 4 <= channels; i += 4)
+        copy_each(n, 4, from + i, from_pixel, to + i, to_pixel);
+    for (; i < channels; i++)
+        copy_each(n, 1, from + i, from_pixel, to + i, to_pixel);
 }
 
 /* `channels` of a line between its zeros. */

@@ -38,6 +38,14 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     size_t abreast, const float *packed, const float *in, float *out,
                     const struct ox_epilogue *end, float *work);
 
+/* The same for more than one group. */
+bool ox_conv_groups_fits(const struct ox_conv *c);
+size_t ox_conv_groups_work(const struct ox_compute *t, const struct ox_conv *c,
+                           const struct ox_env *env);
+void ox_conv_groups(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
+                    float *work);
+
 /* Neighbouring outputs as columns of one product: columns and taps of a row that one has alone, and taps from one to the next. */
 struct ox_abreast {
     size_t cols, taps, step;

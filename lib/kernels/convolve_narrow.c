@@ -1,7 +1,7 @@
-/* Convolution of few channels (first layers, groups), or of some more where Winograd does not serve: lines are copied once between
- * their zeros, planar ones turned on the way, into a ring of as many as the kernel is high. There outputs lie at equal steps, so the
- * kernel needs no pointers to pixels, and the taps of an output in one line are a run of memory; those of a group of channels are a
- * run each. Where lines are few, and where one is long (of one dimension there is one line), parts of them go by for themselves. */
+/* Convolution of few channels (first layers), or of some more where Winograd does not serve: lines are copied once between their zeros,
+ * planar ones turned on the way, into a ring of as many as the kernel is high. There outputs lie at equal steps, so the kernel needs no
+ * pointers to pixels, and the taps of an output in one line are a run of memory. Where lines are few, and where one is long (of one
+ * dimension there is one line), parts of them go by for themselves. */
 #include <string.h>
 
 #include "common/compiler.h"
@@ -49,23 +49,23 @@ bool ox_conv_lines_fit(const struct ox_conv *c)
 /* Whether the taps of a kernel's row are one run. */
 static bool is_run(const struct ox_conv *c)
 {
-    return c->groups == 1 && c->dilation[1] == 1;
+    return c->dilation[1] == 1;
 }
 
 /* Of more channels the copy pays where several taps read it, tiles of a line are high, and the weights, which every line goes past, and
  * the lines stay near. */
 bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
 {
-    enum { FEW = 12, GROUP = 32, CHANNELS = 64, DEPTH = 1024, LINES = 1 << 17, COUNT = 24 };
+    enum { FEW = 12, CHANNELS = 64, DEPTH = 1024, LINES = 1 << 17, COUNT = 24 };
     const size_t taps = c->kernel[0] * c->kernel[1], depth = c->in_channels / c->groups * taps;
     if (!ox_conv_lines_fit(c))
         return false;
+    if (c->groups > 1)
+        return ox_conv_groups_fits(c);
     if (is_run(c) && c->in_channels <= FEW)
         return true;
     if (!is_run(c) && taps > OX_CONV_NARROW_TAPS)
         return false;
-    if (c->groups > 1)
-        return c->in_channels / c->groups <= GROUP;
     return taps > 1 && c->in_channels <= CHANNELS && depth <= DEPTH &&
            (c->out_channels <= t->nr || c->out[1] >= COUNT) &&
            depth * c->out_channels <= t->block_floats &&
@@ -200,38 +200,6 @@ static struct ox_epilogue line_end(const struct job *j, const struct part *p)
     return end;
 }
 
-/* n_outputs of a line, of one group; `row` are its lines. */
-static void one_group(const struct job *j, size_t n_outputs, size_t group, const float *const *row,
-                      float *out, const struct ox_epilogue *end)
-{
-    const struct ox_conv *c = j->c;
-    const size_t channels = c->in_channels / c->groups, n = c->out_channels / c->groups;
-    const size_t taps = c->kernel[0] * c->kernel[1];
-    const size_t panels = (n + j->t->nr - 1) / j->t->nr, panel = taps * channels * j->t->nr;
-    const float *tap[OX_CONV_NARROW_TAPS];
-    const struct ox_epilogue own = ox_end_at(end, 0, group * n);
-    struct ox_line line = {.row = row,
-                           .rows = (unsigned)c->kernel[0],
-                           .run = c->kernel[1] * channels,
-                           .step = c->stride[1] * c->in_channels,
-                           .count = n_outputs,
-                           .b = j->packed + group * panels * panel,
-                           .panel = panel,
-                           .c = out + group * n,
-                           .ldc = c->out_pixel,
-                           .cols = n,
-                           .end = &own};
-    if (!is_run(c)) {
-        for (size_t i = 0; i < taps; i++)
-            tap[i] = row[i / c->kernel[1]] + i % c->kernel[1] * c->dilation[1] * c->in_channels +
-                     group * channels;
-        line.row = tap;
-        line.rows = (unsigned)taps;
-        line.run = channels;
-    }
-    j->t->line(&line);
-}
-
 /* The kernel's rows [r, r + rows) of n_outputs of a line. */
 static void rows_abreast(const struct job *j, size_t n_outputs, const float *const *row, size_t r,
                          size_t rows, float *to, const struct ox_epilogue *end)
@@ -308,12 +276,30 @@ static void abreast(const struct job *j, struct part p, size_t count, struct rin
 static void one_row(const struct job *j, const struct part *p, struct ring *ring)
 {
     const struct ox_conv *c = j->c;
-    const float *row[OX_CONV_NARROW_ROWS];
-    find_rows(j, p, ring, row);
+    const size_t channels = c->in_channels, taps = c->kernel[0] * c->kernel[1];
+    const float *row[OX_CONV_NARROW_ROWS], *tap[OX_CONV_NARROW_TAPS];
     float *out = j->out + p->image * j->out_batch + (p->y * c->out[1] + p->x) * c->out_pixel;
     const struct ox_epilogue end = line_end(j, p);
-    for (size_t group = 0; group < c->groups; group++)
-        one_group(j, p->width, group, row, out, &end);
+    struct ox_line line = {.row = row,
+                           .rows = (unsigned)c->kernel[0],
+                           .run = c->kernel[1] * channels,
+                           .step = c->stride[1] * channels,
+                           .count = p->width,
+                           .b = j->packed,
+                           .panel = taps * channels * j->t->nr,
+                           .c = out,
+                           .ldc = c->out_pixel,
+                           .cols = c->out_channels,
+                           .end = &end};
+    find_rows(j, p, ring, row);
+    if (!is_run(c)) {
+        for (size_t i = 0; i < taps; i++)
+            tap[i] = row[i / c->kernel[1]] + i % c->kernel[1] * c->dilation[1] * channels;
+        line.row = tap;
+        line.rows = (unsigned)taps;
+        line.run = channels;
+    }
+    j->t->line(&line);
     ox_end_rows(j->t, p->width, c->out_channels, out, c->out_pixel, &end);
 }
 
@@ -369,6 +355,6 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
     memset(work, 0, j.across * sizeof *work);
     j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
-                         (double)(c->kernel[0] * c->kernel[1] * c->in_channels / c->groups);
+                         (double)(c->kernel[0] * c->kernel[1] * c->in_channels);
     ox_spread_sums(env, j.tasks, flops, run_task, &j);
 }

@@ -169,6 +169,7 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
      * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
      * than pays for reading the rows again. */
     size_t wanted = work < TASKS * 1e6 ? (size_t)(work / 1e6 + few) : TASKS;
+    wanted = wanted == 1 ? 2 : wanted; /* two threads share what is worth a part of its own */
     wanted = (wanted + others - 1) / others;
     if (wanted > 1 && m > 0 && n > 0) {
         const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;

@@ -20,7 +20,10 @@ static void convert_task(void *arg, size_t from, size_t to)
     const struct cast_job *job = arg;
     const char *in = (const char *)job->in->data + from * ox_dtype_size(job->in->dtype);
     char *out = (char *)job->out->data + from * ox_dtype_size(job->out->dtype);
-    if (!ox_cast_run(ox_cpu(), job->in->dtype, job->out->dtype, to - from, in, out))
+    /* Only floats of a few bits may overflow. */
+    const bool may = job->saturate || ox_dtype_bits(job->out->dtype) != 8 ||
+                     ox_dtype_is_integer(job->out->dtype) || job->out->dtype == OX_BOOL;
+    if (!may || !ox_cast_run(ox_cpu(), job->in->dtype, job->out->dtype, to - from, in, out))
         ox_elements_convert(job->out->dtype, out, job->in->dtype, in, to - from, job->saturate);
 }
 

@@ -131,14 +131,16 @@ static enum ox_status run_lp_norm(struct ox_run *r, struct ox_error *err)
     return over_axis(r, &j, axis, err);
 }
 
-/* ---- LpNormalization of float32 ------------------------------------------------------------------------------------ */
+/* ---- LpNormalization of float32 and double -------------------------------------------------------------------------- */
 
 struct lp_job {
     const struct ox_fold *fold;
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     size_t n, inner, stretches;
     bool squares;
+    /* m neighbours from element `at` on, whose elements lie `inner` apart. */
+    void (*lanes)(const struct lp_job *j, size_t m, size_t at);
 };
 
 /* Sums in double, quotients in float: of norms that are 0 or beyond a float's range in double. */
@@ -156,8 +158,8 @@ static void norm_task(void *arg, size_t from, size_t to)
 {
     const struct lp_job *j = arg;
     const struct ox_rows *rows = ox_fast_rows();
-    const float *x = j->x + from * j->n;
-    float *y = j->y + from * j->n;
+    const float *x = (const float *)j->x + from * j->n;
+    float *y = (float *)j->y + from * j->n;
     double sum[TOGETHER];
     for (size_t row = from; row < to; row++, x += j->n, y += j->n) {
         const size_t which = (row - from) % TOGETHER, left = to - row;
@@ -178,10 +180,11 @@ static void norm_task(void *arg, size_t from, size_t to)
     }
 }
 
-/* m neighbours, whose elements lie `inner` apart. */
-static void norm_lanes(const struct lp_job *j, size_t m, const float *x, float *y)
+static void norm_lanes(const struct lp_job *j, size_t m, size_t at)
 {
     const struct ox_rows *rows = ox_fast_rows();
+    const float *x = (const float *)j->x + at;
+    float *y = (float *)j->y + at;
     double norm[STRETCH];
     float by[STRETCH];
     bool plain = true;
@@ -201,6 +204,38 @@ static void norm_lanes(const struct lp_job *j, size_t m, const float *x, float *
     }
 }
 
+static void norm_doubles_task(void *arg, size_t from, size_t to)
+{
+    const struct lp_job *j = arg;
+    const double *restrict x = (const double *)j->x + from * j->n;
+    double *restrict y = (double *)j->y + from * j->n;
+    double sum[TOGETHER];
+    for (size_t row = from; row < to; row++, x += j->n, y += j->n) {
+        const size_t which = (row - from) % TOGETHER, left = to - row;
+        if (which == 0) {
+            j->fold->start(sum, left < TOGETHER ? left : TOGETHER);
+            j->fold->rows(sum, x, left < TOGETHER ? left : TOGETHER, j->n);
+        }
+        const double norm = j->squares ? sqrt(sum[which]) : sum[which];
+        for (size_t i = 0; i < j->n; i++)
+            y[i] = norm == 0 ? 0 : x[i] / norm;
+    }
+}
+
+static void norm_doubles(const struct lp_job *j, size_t m, size_t at)
+{
+    const double *restrict x = (const double *)j->x + at;
+    double *restrict y = (double *)j->y + at;
+    double norm[STRETCH];
+    j->fold->start(norm, m);
+    j->fold->lanes(norm, x, m, j->n, j->inner, NULL);
+    for (size_t k = 0; k < m && j->squares; k++)
+        norm[k] = sqrt(norm[k]);
+    for (size_t c = 0; c < j->n; c++, x += j->inner, y += j->inner)
+        for (size_t k = 0; k < m; k++)
+            y[k] = norm[k] == 0 ? 0 : x[k] / norm[k];
+}
+
 static void norm_lanes_task(void *arg, size_t from, size_t to)
 {
     const struct lp_job *j = arg;
@@ -208,39 +243,48 @@ static void norm_lanes_task(void *arg, size_t from, size_t to)
         const size_t lane = i % j->stretches * STRETCH;
         const size_t m = j->inner - lane < STRETCH ? j->inner - lane : STRETCH;
         const size_t at = i / j->stretches * j->n * j->inner + lane;
-        norm_lanes(j, m, j->x + at, j->y + at);
+        j->lanes(j, m, at);
     }
 }
 
 static enum ox_status fast_lp_norm(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_fast_in(r, 0);
+    const struct ox_tensor *x = ox_run_in(r, 0);
     const int64_t p = ox_run_int(r, "p", 2), given = ox_run_int(r, "axis", -1);
-    if (!x || !x->n || !x->rank || (p != 1 && p != 2))
+    if (!x || !x->n || !x->rank || (x->dtype != OX_FLOAT32 && x->dtype != OX_FLOAT64) ||
+        (p != 1 && p != 2))
         return OX_UNSUPPORTED;
+    const bool doubles = x->dtype == OX_FLOAT64;
     unsigned axis;
     OX_TRY(ox_run_axis(r, given, x->rank, &axis, err));
     struct ox_tensor *y;
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &y, err));
     const enum ox_fold_kind kind = p == 1 ? OX_FOLD_SUM_OF_ABS : OX_FOLD_SUM_OF_SQUARES;
-    struct lp_job job = {.fold = ox_folds(ox_cpu())->of[kind][OX_FLOAT32],
+    struct lp_job job = {.fold = ox_folds(ox_cpu())->of[kind][x->dtype],
                          .x = x->data,
                          .y = y->data,
                          .n = (size_t)x->dims[axis],
                          .inner = 1,
-                         .squares = p == 2};
+                         .squares = p == 2,
+                         .lanes = doubles ? norm_doubles : norm_lanes};
     for (unsigned d = axis + 1; d < x->rank; d++)
         job.inner *= (size_t)x->dims[d];
     job.stretches = (job.inner - 1) / STRETCH + 1;
     const size_t n = job.n * (job.inner < STRETCH ? job.inner : STRETCH);
     ox_fast_spread(r->env, x->n / job.n / job.inner * job.stretches, n >= 8192 ? 1 : 8192 / n,
-                   0.4 * (double)n, job.inner == 1 ? norm_task : norm_lanes_task, &job);
+                   0.4 * (double)n,
+                   job.inner > 1 ? norm_lanes_task
+                   : doubles     ? norm_doubles_task
+                                 : norm_task,
+                   &job);
     return OX_OK;
 }
 
 const struct ox_op ox_ops_norm_local[] = {
     {"", "LRN", 1, .infer = infer_same, .run = run_lrn},
     {"", "LRN", 13, .infer = infer_same, .run = run_lrn},
-    {"", "LpNormalization", 1, .infer = infer_same, .run = run_lp_norm, .fast = fast_lp_norm},
-    {"", "LpNormalization", 22, .infer = infer_same, .run = run_lp_norm, .fast = fast_lp_norm},
+    {"", "LpNormalization", 1, OX_OP_DOUBLE, .infer = infer_same, .run = run_lp_norm,
+     .fast = fast_lp_norm},
+    {"", "LpNormalization", 22, OX_OP_DOUBLE, .infer = infer_same, .run = run_lp_norm,
+     .fast = fast_lp_norm},
     {0}};

@@ -30,7 +30,8 @@ struct ox_resize_planes {
     int64_t dims[OX_MOVE_RANK];
 };
 
-/* False: other axes change too, to points of more than two elements, or to none that the tensor has. */
+/* False: other axes change too, to points of more than two elements, or to none that the tensor has (but the nearest of a region:
+ * ox_resample_nearest_list()). */
 bool ox_resize_as_planes(const struct ox_resize *z, const struct ox_tensor *x,
                          struct ox_resize_planes *planes);
 /* Linear Resize of integers, and Resize of any elements to the nearest, of two neighbouring axes of the node's first input:

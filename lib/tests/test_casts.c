@@ -14,6 +14,9 @@ static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_FLOAT16, OX_BFL
                                       OX_INT32,   OX_UINT32,  OX_UINT64,  OX_INT64,
                                       OX_UINT8,   OX_INT8,    OX_BOOL};
 
+static const enum ox_dtype float8[] = {OX_FLOAT8E4M3FN, OX_FLOAT8E4M3FNUZ, OX_FLOAT8E5M2,
+                                       OX_FLOAT8E5M2FNUZ};
+
 /* Limits of the integer types, halfway cases of the 16-bit floats, subnormals, infinities and NaN of both kinds. */
 static float hard_float(struct dice *d)
 {
@@ -114,12 +117,34 @@ START_TEST(every_half_widens_to_its_own_bits)
 }
 END_TEST
 
+/* The upper 16 bits of all floats, with lower ones that make a tie, or nearly one. */
+START_TEST(floats_become_floats_of_8_bits)
+{
+    static float x[65536];
+    static uint8_t got[65536], want[65536];
+    static const uint32_t lower[] = {0, 1, 0x8000, 0x7fff, 0xffff};
+    const enum ox_cpu level = (enum ox_cpu)(_i % (int)(ox_cpu_probe() + 1));
+    for (size_t k = 0; k < OX_COUNT(lower); k++) {
+        for (uint32_t i = 0; i < 65536; i++) {
+            const uint32_t bits = i << 16 | lower[k];
+            memcpy(&x[i], &bits, sizeof bits);
+        }
+        for (size_t to = 0; to < OX_COUNT(float8); to++) {
+            ck_assert(ox_cast_run(level, OX_FLOAT32, float8[to], 65536, x, got));
+            ox_elements_convert(float8[to], want, OX_FLOAT32, x, 65536, true);
+            ck_assert_mem_eq(got, want, sizeof want);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("casts");
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, casts_give_the_bits_of_the_conversion, 0, 60);
     tcase_add_loop_test(all, every_half_widens_to_its_own_bits, 0, 2);
+    tcase_add_loop_test(all, floats_become_floats_of_8_bits, 0, OX_CPU_AMX + 1);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

@@ -204,7 +204,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     if (way == OX_CONV_INDIRECT && dice_between(d, 0, 1)) {
         c.groups = dice_between(d, 2, 4);
         c.in_channels = c.groups * dice_between(d, 1, 9);
-        c.out_channels = c.groups * dice_between(d, 1, 20);
+        c.out_channels = c.groups * dice_between(d, 1, 36);
     } else if (way == OX_CONV_DEPTHWISE) {
         c.groups = c.in_channels = dice_between(d, 1, 90);
         c.out_channels = c.in_channels * dice_between(d, 1, 3);
@@ -251,7 +251,7 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         if (!c.planar && dice_between(d, 0, 1)) {
             c.groups = dice_between(d, 2, 4);
             c.in_channels = c.groups * dice_between(d, 1, 9);
-            c.out_channels = c.groups * dice_between(d, 1, 20);
+            c.out_channels = c.groups * dice_between(d, 1, 36);
         } else if (c.planar || dice_between(d, 0, 1)) {
             c.dilation[1] = 1;
         }

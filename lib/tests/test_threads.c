@@ -105,6 +105,19 @@ START_TEST(short_jobs_are_done_whether_threads_are_awake_or_asleep)
 }
 END_TEST
 
+START_TEST(threads_are_made_for_many_short_jobs_in_a_row)
+{
+    ox_env_set_threads(env, 2);
+    ox_parallel_awake(env, N, count, NULL);
+    ck_assert_ptr_null(atomic_load(&env->threads));
+    int expected = 1;
+    for (; !atomic_load(&env->threads) && expected < 1000000; expected++)
+        ox_parallel_awake(env, N, count, NULL);
+    ck_assert_ptr_nonnull(atomic_load(&env->threads));
+    check_counts(expected);
+}
+END_TEST
+
 static void count_in_slot(void *arg, size_t i, size_t slot)
 {
     _Atomic int *users = arg;
@@ -200,6 +213,7 @@ int main(void)
     tcase_add_test(tests, threads_that_leave_the_core_of_their_caller_keep_all_cores);
     tcase_add_test(tests, many_small_jobs_follow_each_other);
     tcase_add_test(tests, short_jobs_are_done_whether_threads_are_awake_or_asleep);
+    tcase_add_test(tests, threads_are_made_for_many_short_jobs_in_a_row);
     tcase_add_test(tests, shares_of_all_slots_are_done_once_and_a_slot_by_one_thread);
     tcase_add_test(tests, nested_calls_run_where_they_are);
     tcase_add_test(tests, cores_are_at_least_one);

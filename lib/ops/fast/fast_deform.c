@@ -8,6 +8,7 @@
 #include "ops/fast/fast.h"
 
 struct deform {
+    const struct ox_compute *t;
     struct ox_plain_conv cv; /* sizes */
     size_t sets, per_set;    /* of channels that are moved alike, and how many these are */
     const float *offset, *mask;
@@ -17,34 +18,59 @@ struct deform {
     float *columns;      /* [pixels, taps, channels of a group] */
 };
 
-/* out[0, n) = the sum of up to four rows of channels around a place; what lies outside of the image counts as 0. */
-static void sample(const struct ox_window *w, const float *x, size_t channels, size_t n, double y0,
-                   double x0, float *out)
-{
-    const float *row[4] = {x, x, x, x};
+/* The four pixels around a place, and what each counts. */
+struct corners {
+    const float *row[4];
     float weight[4];
-    bool all = true;
-    memset(out, 0, n * sizeof *out);
-    if (!(y0 > -1 && y0 < (double)w->in[0] && x0 > -1 && x0 < (double)w->in[1]))
-        return;
-    const int64_t low[2] = {(int64_t)floor(y0), (int64_t)floor(x0)};
-    const double part[2] = {y0 - (double)low[0], x0 - (double)low[1]};
+};
+
+static bool corner_inside(const struct ox_window *w, int64_t y, int64_t x)
+{
+    return y >= 0 && y < w->in[0] && x >= 0 && x < w->in[1];
+}
+
+/* What lies outside of the image counts as 0. The place is within a pixel of it. */
+static void find_corners(const struct ox_window *w, const float *x, size_t channels, double y0,
+                         double x0, struct corners *out)
+{
+    const int64_t y = (int64_t)y0 - (y0 < 0), col = (int64_t)x0 - (x0 < 0);
+    const double below = y0 - (double)y, right = x0 - (double)col;
+    const double weight[4] = {(1 - below) * (1 - right), (1 - below) * right, below * (1 - right),
+                              below * right};
+    const bool all = corner_inside(w, y, col) && corner_inside(w, y + 1, col + 1);
     for (unsigned k = 0; k < 4; k++) {
-        const int64_t at_y = low[0] + (k >> 1), at_x = low[1] + (k & 1);
-        const bool inside = at_y >= 0 && at_y < w->in[0] && at_x >= 0 && at_x < w->in[1];
-        const double of_y = k >> 1 ? part[0] : 1 - part[0], of_x = k & 1 ? part[1] : 1 - part[1];
-        weight[k] = inside ? (float)(of_y * of_x) : 0;
-        if (inside)
-            row[k] = x + (size_t)(at_y * w->in[1] + at_x) * channels;
-        all = all && weight[k] != 0;
+        const int64_t at_y = y + (k >> 1), at_x = col + (k & 1);
+        const bool inside = all || corner_inside(w, at_y, at_x);
+        out->weight[k] = inside ? (float)weight[k] : 0;
+        out->row[k] = inside ? x + (size_t)(at_y * w->in[1] + at_x) * channels : x;
     }
-    if (all) {
-        ox_compute(ox_cpu())->blend(n, weight, row, out);
+}
+
+/* out[0, n) = the sum of up to four rows of channels around a place. */
+static void sample(const struct deform *d, const float *x, size_t n, double y0, double x0,
+                   float *out)
+{
+    const struct ox_window *w = &d->cv.w;
+    struct corners at;
+    if (!(y0 > -1 && y0 < (double)w->in[0] && x0 > -1 && x0 < (double)w->in[1])) {
+        memset(out, 0, n * sizeof *out);
         return;
     }
+    find_corners(w, x, d->cv.in_group * d->cv.groups, y0, x0, &at);
+    if (at.weight[0] != 0 && at.weight[1] != 0 && at.weight[2] != 0 && at.weight[3] != 0) {
+        d->t->blend(n, at.weight, at.row, out);
+        return;
+    }
+    memset(out, 0, n * sizeof *out);
     for (unsigned k = 0; k < 4; k++) /* a weight of 0 hides what is infinite */
-        for (size_t c = 0; weight[k] != 0 && c < n; c++)
-            out[c] += weight[k] * row[k][c];
+        for (size_t c = 0; at.weight[k] != 0 && c < n; c++)
+            out[c] += at.weight[k] * at.row[k][c];
+}
+
+static void scale(size_t n, float by, float *restrict x)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] *= by;
 }
 
 static void sample_pixels(void *arg, size_t from, size_t to)
@@ -60,15 +86,16 @@ static void sample_pixels(void *arg, size_t from, size_t to)
         for (size_t t = 0; t < w->taps; t++) {
             const int64_t tap_y = (int64_t)t / w->kernel[1], tap_x = (int64_t)t % w->kernel[1];
             const int64_t at_y = y + tap_y * w->dilation[0], at_x = x + tap_x * w->dilation[1];
-            for (size_t c = begin, n; c < begin + in_group; c += n, out += n) {
-                const size_t set = c / d->per_set, end = (set + 1) * d->per_set;
+            size_t set = begin / d->per_set;
+            for (size_t c = begin, n; c < begin + in_group; c += n, out += n, set++) {
+                const size_t end = (set + 1) * d->per_set;
                 const size_t tap = (d->image * d->sets + set) * w->taps + t;
                 const float *by = d->offset + 2 * tap * n_out + pixel;
                 n = (end < begin + in_group ? end : begin + in_group) - c;
-                sample(w, d->x + c, in_group * d->cv.groups, n, (double)at_y + (double)by[0],
+                sample(d, d->x + c, n, (double)at_y + (double)by[0],
                        (double)at_x + (double)by[n_out], out);
-                for (size_t k = 0; d->mask && k < n; k++)
-                    out[k] *= d->mask[tap * n_out + pixel];
+                if (d->mask)
+                    scale(n, d->mask[tap * n_out + pixel], out);
             }
         }
     }
@@ -97,7 +124,7 @@ static enum ox_status run_group(struct ox_run *r, struct deform *d, const float 
                                 float *sums, float *work, float *y)
 {
     enum { A_SAMPLE = 15 }; /* ns */
-    const struct ox_compute *t = ox_compute(ox_cpu());
+    const struct ox_compute *t = d->t;
     const size_t rows = d->cv.out_group, n_out = d->cv.w.n_out, most = pixels_of(d);
     const size_t depth = d->cv.w.taps * d->cv.in_group;
     const float *bias = d->cv.bias;
@@ -124,7 +151,7 @@ static enum ox_status run_group(struct ox_run *r, struct deform *d, const float 
 static enum ox_status run_images(struct ox_run *r, struct deform *d, const float *weights, float *y,
                                  struct ox_error *err)
 {
-    const struct ox_compute *t = ox_compute(ox_cpu());
+    const struct ox_compute *t = d->t;
     const size_t n_in = d->cv.w.n_in, channels = d->cv.groups * d->cv.in_group;
     const size_t depth = d->cv.w.taps * d->cv.in_group, rows = d->cv.out_group;
     const size_t most = pixels_of(d);
@@ -164,7 +191,7 @@ enum ox_status ox_fast_deform_conv(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *offset = ox_fast_in(r, 2);
     const struct ox_tensor *bias = ox_run_in(r, 3), *mask = ox_run_in(r, 4);
     const int64_t sets = ox_run_int(r, "offset_group", 1);
-    struct deform d = {.sets = (size_t)sets};
+    struct deform d = {.t = ox_compute(ox_cpu()), .sets = (size_t)sets};
     int64_t dims[OX_WINDOW_AXES + 2];
     if (!x || !w || !offset || x->rank != 4 || w->rank != 4 || sets < 1 || x->dims[1] < sets ||
         x->dims[1] % sets || !w->n)

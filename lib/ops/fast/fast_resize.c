@@ -173,7 +173,8 @@ bool ox_resize_as_planes(const struct ox_resize *z, const struct ox_tensor *x,
 {
     unsigned last = 1;
     *p = (struct ox_resize_planes){.planes = 1, .inner = 1};
-    if (x->rank < 2 || z->how.coordinates == OX_COORD_CROP || z->how.antialias)
+    const bool crops = z->how.coordinates == OX_COORD_CROP;
+    if (x->rank < 2 || (crops && z->how.mode != OX_RESAMPLE_NEAREST) || z->how.antialias)
         return false;
     for (unsigned d = 0; d < x->rank; d++) {
         p->dims[d] = z->axes[d].out;

@@ -8,9 +8,12 @@ struct nearest_planes {
     struct ox_resize_planes v;
     const char *x;
     char *y;
-    const int64_t *rows;
-    const size_t *cols;     /* bytes from the row's start, of each unit that is moved */
-    size_t unit, units;     /* bytes that are moved at once; units of a row */
+    const int64_t *rows; /* -1: outside */
+    const size_t *cols;  /* bytes from the row's start, of each unit that is moved */
+    size_t unit;         /* bytes that are moved at once */
+    size_t before;       /* units of a row that lie outside, before those that are moved */
+    size_t units;
+    const char *outside;    /* a row of the output; NULL: nothing lies outside */
     size_t in_row, out_row; /* bytes */
 };
 
@@ -41,6 +44,20 @@ static void move_units(const struct nearest_planes *p, const char *row, char *re
     }
 }
 
+static void resize_row(const struct nearest_planes *p, const char *plane, int64_t row, char *out)
+{
+    if (row < 0) {
+        memcpy(out, p->outside, p->out_row);
+        return;
+    }
+    const size_t before = p->before * p->unit, after = before + p->units * p->unit;
+    if (before)
+        memcpy(out, p->outside, before);
+    move_units(p, plane + (size_t)row * p->in_row, out + before);
+    if (after < p->out_row)
+        memcpy(out + after, p->outside + after, p->out_row - after);
+}
+
 static void resize_plane(void *arg, size_t i, size_t slot)
 {
     const struct nearest_planes *p = arg;
@@ -51,7 +68,7 @@ static void resize_plane(void *arg, size_t i, size_t slot)
         if (y > 0 && p->rows[y] == p->rows[y - 1])
             memcpy(out, out - p->out_row, p->out_row);
         else
-            move_units(p, plane + (size_t)p->rows[y] * p->in_row, out);
+            resize_row(p, plane, p->rows[y], out);
     }
 }
 
@@ -78,14 +95,36 @@ static enum ox_status find_units(struct ox_run *r, const struct ox_resize *z, si
     const bool whole = p->v.inner >= FEW || together == 2 || together == 4 || together == 8;
     const size_t each = whole ? 1 : p->v.inner;
     const int64_t *list = list_of(r, z, p->v.axis + 1, err);
-    p->unit = together / each;
-    p->units = p->v.out[1] * each;
-    size_t *cols = list ? ox_run_scratch(r, p->units, sizeof *cols, err) : NULL;
+    size_t *cols = list ? ox_run_scratch(r, p->v.out[1] * each, sizeof *cols, err) : NULL;
     if (!cols)
         return OX_NO_MEMORY;
+    /* Places are further and further along the axis, or back: those outside lie at the ends. */
+    size_t first = 0, last = p->v.out[1];
+    while (first < last && list[first] < 0)
+        first++;
+    while (first < last && list[last - 1] < 0)
+        last--;
+    p->unit = together / each;
+    p->before = first * each;
+    p->units = (last - first) * each;
     for (size_t i = 0; i < p->units; i++)
-        cols[i] = (size_t)list[i / each] * together + i % each * p->unit;
+        cols[i] = (size_t)list[first + i / each] * together + i % each * p->unit;
     p->cols = cols;
+    return OX_OK;
+}
+
+static enum ox_status fill_outside(struct ox_run *r, const struct ox_resize *z, size_t size,
+                                   struct nearest_planes *p, struct ox_error *err)
+{
+    char *row = ox_run_scratch(r, p->out_row, 1, err);
+    struct ox_tensor *value;
+    if (!row)
+        return OX_NO_MEMORY;
+    OX_TRY(ox_move_scalar(r, ox_run_in(r, 0)->dtype, z->extrapolation, &value, err));
+    for (size_t i = 0; i < p->out_row; i += size)
+        memcpy(row + i, value->data, size);
+    ox_tensor_release(value);
+    p->outside = row;
     return OX_OK;
 }
 
@@ -104,6 +143,8 @@ enum ox_status ox_fast_resize_nearest(struct ox_run *r, const struct ox_resize *
     if (!p.rows)
         return OX_NO_MEMORY;
     OX_TRY(find_units(r, z, size, &p, err));
+    if (z->how.coordinates == OX_COORD_CROP)
+        OX_TRY(fill_outside(r, z, size, &p, err));
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, p.v.dims, &y, err));
     p.y = y->data;
     if (y->n)
