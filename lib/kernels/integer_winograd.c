@@ -22,8 +22,8 @@ enum { LARGEST = 1 << 25 };
 bool ox_integer_winograd_can(const struct ox_integer *t, const struct ox_conv *c)
 {
     return t->words && c->groups == 1 && c->kernel[0] == 3 && c->kernel[1] == 3 &&
-           c->stride[0] == 1 && c->stride[1] == 1 && ox_winograd_reaches(c) && c->in_channels > 0 && c->out_channels > 0 &&
-           c->in_channels < INT32_MAX / POINTS;
+           c->stride[0] == 1 && c->stride[1] == 1 && ox_winograd_reaches(c) && c->in_channels > 0 &&
+           c->out_channels > 0 && c->in_channels < INT32_MAX / POINTS;
 }
 
 static size_t count_tiles(const struct ox_conv *c)
