@@ -58,6 +58,18 @@ static double late_cost(double each, double tiles)
  * floats. Of fewer pairs that pays where no panel is transformed twice, or where there is no next run. */
 enum { LATE_PAIRS = 8192, LATE_PAIRS_AT_ONCE = 4096, LATE_FLOATS = 1 << 21 };
 
+/* Those of lines and of larger kernels are always made beforehand: so many floats at most, or as many as input and output have. */
+static bool is_light(const struct ox_conv *c, unsigned tile)
+{
+    enum { FLOATS = 1 << 19 };
+    const double pairs = (double)c->in_channels * (double)c->out_channels;
+    const double floats = pairs * (double)ox_winograd_pieces(c, tile) *
+                          (double)(ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1));
+    const double maps = (double)(c->in[0] * c->in[1]) * (double)c->in_channels +
+                        (double)(c->out[0] * c->out[1]) * (double)c->out_channels;
+    return floats <= FLOATS || floats <= (double)c->batch * maps;
+}
+
 struct winograd_way {
     enum ox_conv_way way;
     double cost;
@@ -113,7 +125,7 @@ static bool winograd_line(const struct ox_conv *c, unsigned may)
     enum { POINTS = 6, MORE = 12 };
     const size_t taps = c->kernel[0] * c->kernel[1], outputs = c->out[0] * c->out[1];
     if (!(may & OX_CONV_MAY_WINOGRAD4) || !winograd_serves(c, 1) || !ox_winograd_is_line(c) ||
-        taps < OX_WINOGRAD_TAPS || c->batch * outputs < LEAST_OUTPUTS)
+        taps < OX_WINOGRAD_TAPS || c->batch * outputs < LEAST_OUTPUTS || !is_light(c, 4))
         return false;
     const double spots = (double)ox_winograd_tiles(c, ox_winograd_side(c, 4, 0), 0) *
                          (double)ox_winograd_tiles(c, ox_winograd_side(c, 4, 1), 1);
@@ -165,13 +177,13 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_columns_fits(t, c, few_cost(t, c)))
         return OX_CONV_COLUMNS;
     if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= LEAST_OUTPUTS) {
-        const double taps = (double)(c->kernel[0] * c->kernel[1]);
-        double least = way_cost(c, taps, (double)(c->out[0] * c->out[1]), 0, taps * LOAD) * 0.9;
+        const size_t taps = c->kernel[0] * c->kernel[1], outputs = c->out[0] * c->out[1];
+        double least = way_cost(c, (double)taps, (double)outputs, 0, (double)taps * LOAD) * 0.9;
         enum ox_conv_way way = OX_CONV_INDIRECT;
         for (unsigned tile = 2; tile <= 4; tile += 2) {
             const struct winograd_way by = winograd_by(t, c, tile, may);
             if ((may & (tile == 2 ? OX_CONV_MAY_WINOGRAD2 : OX_CONV_MAY_WINOGRAD4)) &&
-                by.cost < least) {
+                by.cost < least && (taps == 9 || is_light(c, tile))) {
                 least = by.cost;
                 way = by.way;
             }

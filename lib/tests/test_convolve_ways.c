@@ -214,6 +214,43 @@ START_TEST(dilated_goes_by_winograd_where_it_fills_tiles)
 }
 END_TEST
 
+static enum ox_conv_way way_of(const struct ox_compute *t, size_t channels, size_t high,
+                               size_t wide, size_t down, size_t across)
+{
+    const struct ox_conv c = {.batch = 1,
+                              .groups = 1,
+                              .in_channels = channels,
+                              .out_channels = channels,
+                              .kernel = {high, wide},
+                              .stride = {1, 1},
+                              .dilation = {1, 1},
+                              .pad = {high / 2, wide / 2},
+                              .in = {down, across},
+                              .out = {down, across},
+                              .in_pixel = channels,
+                              .out_pixel = channels};
+    return ox_conv_choose(t, &c, OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4);
+}
+
+/* Their transformed weights stay: those of many channels would take more memory than the maps do. */
+START_TEST(pieces_of_kernels_go_by_winograd_where_their_weights_are_light)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        ck_assert_int_eq(way_of(t, 64, 1, 3, 1, 1000), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_eq(way_of(t, 64, 1, 11, 1, 1000), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_eq(way_of(t, 64, 7, 1, 40, 40), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_lt(way_of(t, 512, 1, 3, 1, 100), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_eq(way_of(t, 512, 1, 3, 1, 4000), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_lt(way_of(t, 64, 1, 3, 1, 8), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_lt(way_of(t, 16, 1, 200, 1, 4000), OX_CONV_WINOGRAD_LINE);
+        ck_assert_int_eq(way_of(t, 32, 5, 5, 56, 56), OX_CONV_WINOGRAD4);
+        ck_assert_int_eq(way_of(t, 32, 7, 3, 56, 56), OX_CONV_WINOGRAD4);
+        ck_assert_int_lt(way_of(t, 128, 7, 7, 46, 46), OX_CONV_WINOGRAD_LINE);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("convolve_ways");
@@ -223,6 +260,7 @@ int main(void)
     tcase_add_test(tc, lines_are_copied_where_several_taps_read_them_and_they_stay_near);
     tcase_add_test(tc, stride_2_goes_by_winograd_where_tiles_are_many);
     tcase_add_test(tc, dilated_goes_by_winograd_where_it_fills_tiles);
+    tcase_add_test(tc, pieces_of_kernels_go_by_winograd_where_their_weights_are_light);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }
