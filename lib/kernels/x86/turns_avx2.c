@@ -9,7 +9,7 @@
 /* Two floats, each twice, as doubles. */
 static inline __m256d twice(const float *x)
 {
-    const __m128 two = _mm_castpd_ps(_mm_load_sd((const double *)(const void *)x));
+    const __m128 two = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i_u *)(const void *)x));
     return _mm256_cvtps_pd(_mm_unpacklo_ps(two, two));
 }
 
