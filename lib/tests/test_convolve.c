@@ -634,7 +634,7 @@ END_TEST
 
 /* Of each way; the sanitizers look at what is read and written, for which fewer do. */
 #ifdef OX_SANITIZE
-enum { SHAPES = 40 };
+enum { SHAPES = 30 };
 #else
 enum { SHAPES = 120 };
 #endif
