@@ -35,7 +35,7 @@ size_t ox_conv_abreast(const struct ox_compute *t, const struct ox_conv *c)
 bool ox_conv_abreast_fits(const struct ox_compute *t, const struct ox_conv *c)
 {
     const double gain = 0.8;
-    const size_t reach = (c->kernel[0] - 1) * c->dilation[0] + 1;
+    const size_t reach = ox_conv_height(c);
     if (c->transposed || c->planar || c->groups != 1 || c->dilation[1] != 1 ||
         c->out_channels == 0 || c->out_pixel != c->out_channels || !ox_conv_lines_fit(c))
         return false;

@@ -181,7 +181,7 @@ static void run_image(struct job *j, struct ox_env *env, const float *packed, co
                       float *products)
 {
     const struct ox_conv *c = j->c;
-    const size_t reach = (c->kernel[0] - 1) * c->dilation[0] + 1, band = band_of(c);
+    const size_t reach = ox_conv_height(c), band = band_of(c);
     j->fresh = j->from = 0;
     for (j->first = 0; j->first < c->in[0]; j->first = j->band_end) {
         j->band_end = ox_least(j->first + band, c->in[0]);

@@ -84,7 +84,7 @@ static void plan(const struct ox_conv *c, struct job *j)
     j->rows = (all + TASKS - 1) / TASKS;
     j->rows = j->rows ? j->rows : 1;
     j->slot = (j->patch * c->kernel[0] * c->in_channels + 15) / 16 * 16;
-    const size_t lines = (c->kernel[0] - 1) * c->dilation[0] + 1;
+    const size_t lines = ox_conv_height(c);
     const size_t across = c->out[1] ? span(c, c->out[1]) : 0, line = across * c->in_channels;
     j->block = c->in_channels;
     j->blocks = 1;

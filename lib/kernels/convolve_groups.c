@@ -27,11 +27,6 @@ struct job {
     size_t frame, slot; /* floats of a band's lines, of a task's own */
 };
 
-static size_t height(const struct ox_conv *c)
-{
-    return (c->kernel[0] - 1) * c->dilation[0] + 1;
-}
-
 bool ox_conv_groups_fits(const struct ox_conv *c)
 {
     enum { CHANNELS = 32 };
@@ -62,7 +57,7 @@ static size_t joined_count(const struct job *j)
 
 static void try_joined(struct job *j)
 {
-    const size_t high = height(j->c), most = NEAR_FLOATS / j->across;
+    const size_t high = ox_conv_height(j->c), most = NEAR_FLOATS / j->across;
     if (j->rows + high > most || joined_count(j) > NEAR_FLOATS / (j->n + 1))
         return;
     const size_t count = joined_count(j), lines = j->rows - 1 + high;
@@ -80,7 +75,7 @@ static void try_joined(struct job *j)
 /* What a task has for itself; false: too much. */
 static bool plan(const struct ox_compute *t, const struct ox_conv *c, struct job *j)
 {
-    const size_t reach = (c->kernel[1] - 1) * c->dilation[1] + 1, high = height(c);
+    const size_t reach = (c->kernel[1] - 1) * c->dilation[1] + 1, high = ox_conv_height(c);
     *j = (struct job){
         .t = t, .c = c, .channels = c->in_channels / c->groups, .n = c->out_channels / c->groups};
     j->across = ((c->out[1] - 1) * c->stride[1] + reach) * j->channels;
@@ -197,7 +192,7 @@ static void line_by_line(const struct job *j, struct band *b, float *out)
         for (size_t y = 0; y < b->rows; y++) {
             const struct ox_epilogue end = line_end(j, b, y, col);
             float *to = out + y * line + col;
-            frame_lines(j, b, y * c->stride[0] + height(c));
+            frame_lines(j, b, y * c->stride[0] + ox_conv_height(c));
             one_line(j, b, y, col, cols, to, c->out_pixel, &end);
             ox_end_rows(j->t, c->out[1], cols, to, c->out_pixel, &end);
         }
@@ -211,7 +206,7 @@ static void joined(const struct job *j, struct band *b, float *out)
     const size_t pitch = j->across / j->channels, line = c->out[1] * c->out_pixel;
     const bool apart = j->end->residual || j->end->act == OX_ACT_ROW;
     const struct ox_epilogue common = line_end(j, b, 0, 0);
-    frame_lines(j, b, b->rows - 1 + height(c));
+    frame_lines(j, b, b->rows - 1 + ox_conv_height(c));
     one_line(j, b, 0, 0, j->n, b->sums, j->n, apart ? NULL : &common);
     for (size_t y = 0; y < b->rows; y++, out += line) {
         ox_conv_copy_pixels(c->out[1], j->n, b->sums + y * pitch * j->n, j->n, out, c->out_pixel);

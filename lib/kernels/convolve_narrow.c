@@ -28,11 +28,6 @@ struct job {
     size_t slot;       /* floats of a task's own */
 };
 
-static size_t height(const struct ox_conv *c)
-{
-    return (c->kernel[0] - 1) * c->dilation[0] + 1;
-}
-
 /* Floats of a line of so many outputs with its zeros, as far as they read it. */
 static size_t framed(const struct ox_conv *c, size_t outputs, size_t abreast)
 {
@@ -43,7 +38,7 @@ static size_t framed(const struct ox_conv *c, size_t outputs, size_t abreast)
 
 bool ox_conv_lines_fit(const struct ox_conv *c)
 {
-    return c->kernel[0] <= OX_CONV_NARROW_ROWS && height(c) <= OX_CONV_NARROW_LINES;
+    return c->kernel[0] <= OX_CONV_NARROW_ROWS && ox_conv_height(c) <= OX_CONV_NARROW_LINES;
 }
 
 /* Whether the taps of a kernel's row are one run. */
@@ -69,14 +64,14 @@ bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
     return taps > 1 && c->in_channels <= CHANNELS && depth <= DEPTH &&
            (c->out_channels <= t->nr || c->out[1] >= COUNT) &&
            depth * c->out_channels <= t->block_floats &&
-           framed(c, c->out[1], 1) * height(c) <= LINES;
+           framed(c, c->out[1], 1) * ox_conv_height(c) <= LINES;
 }
 
 /* Weights that would not stay near go past several lines of the output, which have as many lines of the input near. */
 static size_t lines_at_once(const struct ox_compute *t, const struct ox_conv *c, size_t across,
                             size_t abreast)
 {
-    const size_t high = height(c);
+    const size_t high = ox_conv_height(c);
     if (abreast == 1 || across == 0 || ox_conv_abreast_packed(t, c) <= 2 * t->block_floats)
         return 1;
     const size_t lines = ox_least(OX_CONV_NARROW_FLOATS / across, OX_CONV_NARROW_LINES);
@@ -110,7 +105,7 @@ static bool lay_out(struct job *j, size_t slots)
     j->parts = j->part ? (c->out[1] + j->part - 1) / j->part : 0;
     j->across = framed(c, j->part, abreast);
     j->at_once = lines_at_once(j->t, c, j->across, abreast);
-    j->lines = height(c) + (j->at_once - 1) * c->stride[0];
+    j->lines = ox_conv_height(c) + (j->at_once - 1) * c->stride[0];
     if (j->across > SIZE_MAX / 16 / (j->lines + 1) ||
         OX_MUL_OVERFLOWS(ox_round_up(j->part, abreast), c->out_channels, &j->sums) ||
         j->sums > SIZE_MAX / 16 / (AT_ONCE + 1))
@@ -327,7 +322,7 @@ static void run_task(void *arg, size_t i, size_t slot)
 /* Neighbouring tasks copy the lines that they share: not too many, but as many for each thread. */
 static size_t count_tasks(const struct job *j, size_t slots)
 {
-    const size_t shared = j->parts > 1 ? 1 : 2 * height(j->c);
+    const size_t shared = j->parts > 1 ? 1 : 2 * ox_conv_height(j->c);
     const size_t tasks = ox_least(j->all / shared + 1, TASKS);
     return ox_least(ox_round_up(tasks, slots), j->all);
 }

@@ -36,7 +36,7 @@ static bool plan(const struct ox_conv *c, struct job *j)
     if (all == 0 || c->out[1] == 0)
         return false;
     j->across = (c->out[1] - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1;
-    j->lines = (c->kernel[0] - 1) * c->dilation[0] + 1;
+    j->lines = ox_conv_height(c);
     if (j->across > SIZE_MAX / 64 / (j->lines + 1) / (BLOCK * TURNS_MOST))
         return false;
     j->line = j->across * BLOCK;
