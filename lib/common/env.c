@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/machine.h"
-#include "common/threads.h"
+#include "common/thread_pool.h"
 
 void ox_limits_init(struct ox_limits *limits)
 {
@@ -76,7 +76,7 @@ void ox_env_release(struct ox_env *env)
 {
     if (!env)
         return;
-    ox_threads_release(atomic_load(&env->threads));
+    ox_thread_pool_release(atomic_load(&env->threads));
     if (env->operators)
         env->operators_release(env->operators);
     free(env->external_root);
@@ -99,7 +99,7 @@ struct ox_budget *ox_env_budget(struct ox_env *env)
 
 void ox_env_set_threads(struct ox_env *env, unsigned n_threads)
 {
-    ox_threads_release(atomic_exchange(&env->threads, NULL));
+    ox_thread_pool_release(atomic_exchange(&env->threads, NULL));
     atomic_store(&env->n_threads, n_threads);
 }
 

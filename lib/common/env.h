@@ -10,14 +10,14 @@
 #include "onnxtool.h"
 
 struct ox_operators;
-struct ox_threads;
+struct ox_thread_pool;
 
 struct ox_env {
     struct ox_limits limits;
     struct ox_budget
         budget; /* its limit follows limits.memory_bytes: read through ox_env_budget() */
-    _Atomic unsigned n_threads;           /* 0: not yet counted */
-    _Atomic(struct ox_threads *) threads; /* made when first needed; see ox_parallel() */
+    _Atomic unsigned n_threads;               /* 0: not yet counted */
+    _Atomic(struct ox_thread_pool *) threads; /* made when first needed; see ox_parallel() */
     /* Short jobs in a row that no thread shared: ns of the first and the last. */
     _Atomic int64_t alone_from, alone_at;
     enum ox_external_mode external;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/compiler.h"
-#include "common/threads.h"
 
 enum { PATH_BYTES = 4096, GROUPS_BYTES = 4 * PATH_BYTES };
 

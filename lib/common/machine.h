@@ -7,7 +7,8 @@
 /* Bytes of memory: the machine's, or the control group's limit when that is less; 0 when unknown. */
 uint64_t ox_machine_memory(void);
 
-/* ox_cores() is declared in threads.h. */
+/* Cores that this process may use (affinity and cgroup quota), at least 1. */
+unsigned ox_cores(void);
 
 /* Nanoseconds since some moment, never less than before. */
 uint64_t ox_clock_ns(void);

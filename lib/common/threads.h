@@ -1,4 +1,4 @@
-/* A small pool. Work is split by its own shape, never by the number of threads, so that results are the same
+/* Work in parallel. It is split by its own shape, never by the number of threads, so that results are the same
  * bits for any number. */
 #ifndef OX_COMMON_THREADS_H
 #define OX_COMMON_THREADS_H
@@ -16,13 +16,5 @@ void ox_parallel(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i)
 /* The same for what is too short to wake a thread for: only those that still look for work after a job take part. Where many such jobs
  * follow one another threads are woken for those to come. */
 void ox_parallel_awake(struct ox_env *env, size_t n, void (*task)(void *arg, size_t i), void *arg);
-
-struct ox_threads;
-
-/* Ends the threads of a pool that is idle; NULL is fine. */
-void ox_threads_release(struct ox_threads *threads);
-
-/* Cores that this process may use (affinity and cgroup quota), at least 1. */
-unsigned ox_cores(void);
 
 #endif

@@ -6,6 +6,8 @@
 
 /* Where a picture has its channels: axis 1, or the last. */
 enum { OX_CHANNEL_AXES = 2 };
+/* Models of more inputs are given as they are. */
+enum { OX_READ_INPUTS = 16 };
 
 struct ox_axis {
     unsigned at;
@@ -34,10 +36,13 @@ static inline size_t ox_turned_channel(size_t c)
     return c < 3 ? 2 - c : c;
 }
 
+/* What was given for an input, NULL: no tensor of numbers. */
+const struct ox_tensor *ox_given_tensor(const struct ox_expecting *e, size_t i);
+
 /* Tries it on all inputs that it fits at once, where these are several, and on each. */
 enum ox_status ox_try_reading(struct ox_expecting *e, const struct ox_input_reading *r,
                               struct ox_error *err);
-/* All conventions of values. */
+/* expected_pixels.c: all conventions of values. */
 enum ox_status ox_try_pixels(struct ox_expecting *e, struct ox_error *err);
 
 #endif

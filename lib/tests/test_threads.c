@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/env.h"
+#include "common/machine.h"
 #include "common/threads.h"
 #include "kernels/dense.h"
 #include "tests/run_suite.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph/passes/channels.h"
-#include "graph/passes/channels_last.h"
+#include "graph/passes/twins.h"
 #include "ops/fused/fused.h"
 #include "ops/rules.h"
 

@@ -11,7 +11,7 @@ struct ox_parts {
     const struct ox_type *type; /* of its first output */
 };
 
-/* ---- part_merged.c: NULL is out of memory, which the context keeps; so is what is made of it ---- */
+/* ---- part_pieces.c: NULL is out of memory, which the context keeps; so is what is made of it ---- */
 
 /* An operator of one output, of that type (NULL: not known). */
 struct ox_node *ox_part(const struct ox_parts *p, const char *op_type, const char *domain,
@@ -40,6 +40,12 @@ bool ox_part_are_unused(const struct ox_parts *p, size_t from, size_t to);
 
 /* ---- A function an operator. What they cannot take apart they leave. ---- */
 
+void ox_part_gelu(const struct ox_parts *p);
+void ox_part_fast_gelu(const struct ox_parts *p);
+void ox_part_quick_gelu(const struct ox_parts *p);
+void ox_part_conv(const struct ox_parts *p);
+void ox_part_gemm(const struct ox_parts *p);
+void ox_part_matmul(const struct ox_parts *p);
 void ox_part_skip_norm(const struct ox_parts *p);
 void ox_part_skip_rms(const struct ox_parts *p);
 void ox_part_embedding(const struct ox_parts *p);

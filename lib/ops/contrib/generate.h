@@ -76,7 +76,9 @@ enum ox_status ox_decoder_step(struct ox_run *r, struct ox_generation *g, struct
                                const size_t *from, struct ox_error *err);
 void ox_decoder_close(struct ox_decoder *d);
 
-/* For feeds: input i is [rows, columns] of int32, copied. */
+/* ---- generate_decoder.c, for feeds ---- */
+
+/* Input i is [rows, columns] of int32, copied. */
 enum ox_status ox_decoder_put(struct ox_run *r, struct ox_decoder *d, size_t i, size_t rows,
                               size_t columns, const int32_t *values, struct ox_error *err);
 /* Input i is that tensor, of which a reference is taken back. */

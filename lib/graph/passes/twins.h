@@ -1,6 +1,6 @@
 /* What the layout pass and its rules share. */
-#ifndef OX_GRAPH_CHANNELS_LAST_H
-#define OX_GRAPH_CHANNELS_LAST_H
+#ifndef OX_GRAPH_TWINS_H
+#define OX_GRAPH_TWINS_H
 
 #include "graph/match.h"
 
@@ -33,7 +33,10 @@ struct ox_value *ox_twins_last(struct ox_twins *l, struct ox_value *value, struc
 /* The node makes the twin of its output, which has that rank, from here on. */
 void ox_twins_makes(struct ox_twins *l, struct ox_node *node, size_t output, unsigned rank);
 
-/* Lets the node work on twins, where there is a rule and it gains; false: it stays as it is. */
+/* Makes the value itself from its twin before that node (NULL: at the end), if it is not made yet. */
+void ox_twins_need_first(struct ox_twins *l, struct ox_value *value, struct ox_node *before);
+
+/* channels_last_rules.c: lets the node work on twins, where there is a rule and it gains; false: it stays as it is. */
 bool ox_twins_convert(struct ox_twins *l, struct ox_node *node);
 
 #endif
