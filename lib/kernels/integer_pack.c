@@ -307,7 +307,7 @@ static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
                 put_four(&c, own[i]);
         }
         for (size_t i = 0; i < some; i++) {
-            bool turned;
+            bool turned = false;
             if (used[i])
                 continue;
             const size_t most = ox_least(i + TRIED, some);
