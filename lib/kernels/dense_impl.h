@@ -1,9 +1,11 @@
-/* What dense.c shares with convolve*.c. */
+/* What the files of products share with each other and with convolve*.c. */
 #ifndef OX_KERNELS_DENSE_IMPL_H
 #define OX_KERNELS_DENSE_IMPL_H
 
 #include "kernels/dense.h"
 #include "kernels/sizes.h"
+
+/* ---- dense_plan.c ---- */
 
 /* A product cut into blocks: `rows` and `cols` a task, sums cut into pieces of `depth`. Depends on the shape alone. */
 struct ox_blocking {
@@ -15,12 +17,18 @@ struct ox_blocking {
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out);
 
+/* In floating-point operations: by few rows a core could do so many as for ROWS while their weights come from where the next core's
+ * come from too. */
+double ox_blocking_work(const struct ox_compute *t, size_t m, size_t n, size_t k, bool pack);
+
 /* Where task number i < n_rows * n_cols begins. */
 static inline void ox_blocking_at(const struct ox_blocking *by, size_t i, size_t *row, size_t *col)
 {
     *row = (by->by_rows ? i / by->n_cols : i % by->n_rows) * by->rows;
     *col = (by->by_rows ? i % by->n_cols : i / by->n_rows) * by->cols;
 }
+
+/* ---- dense_panels.c ---- */
 
 /* A row of tiles: `rows` <= mr rows by `cols` columns of packed panels. */
 struct ox_block {
@@ -58,6 +66,22 @@ static inline size_t ox_block_ahead_step(const struct ox_block *b, size_t tiles)
 void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
                           const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
                           size_t cols, float *c);
+
+/* Whether few rows wait for weights that are more than a core keeps, which their sums then follow in an order of its own
+ * (few_panel() of lines_tmpl.h). */
+bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d);
+
+/* ---- dense_pack.c ---- */
+
+static inline size_t ox_weight_bytes(enum ox_weight_type type)
+{
+    return type == OX_WEIGHT_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+/* Panels of depth x cols at b, one behind the other. */
+void ox_dense_pack_part(const struct ox_compute *t, size_t depth, size_t cols, const void *b,
+                        enum ox_weight_type type, size_t b_row, size_t b_col, float *out);
+
+/* ---- dense_made.c, dense_few.c, dense_end.c ---- */
 
 /* As ox_dense_work() and ox_dense_run() where the left side is made. */
 size_t ox_made_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d);

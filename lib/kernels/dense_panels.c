@@ -1,0 +1,66 @@
+/* Rows past packed panels. */
+#include "kernels/dense_impl.h"
+
+void ox_block_panels(const struct ox_block *b)
+{
+    const struct ox_compute *t = b->t;
+    const struct ox_tile tile = {.a = b->a,
+                                 .segments = b->segments,
+                                 .depth = b->depth,
+                                 .b = b->packed,
+                                 .panel = b->panel * t->nr,
+                                 .c = b->c,
+                                 .ldc = b->ldc,
+                                 .cols = b->cols,
+                                 .rows = b->rows,
+                                 .add = b->add,
+                                 .end = b->end,
+                                 .ahead = b->ahead,
+                                 .ahead_step = b->ahead_step};
+    t->tile(&tile);
+    if (b->end)
+        ox_end_rows(t, b->rows, b->cols, b->c, b->ldc, b->end);
+}
+
+bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d)
+{
+    enum { FAR = 1 << 17 }; /* floats */
+    return d->m <= t->mr && d->k >= FAR / d->n;
+}
+
+/* As many panels as are summed at once go past a part of the rows, which stays in L2 with its sums. */
+void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
+                          const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
+                          size_t cols, float *c)
+{
+    enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
+    const size_t nr = t->nr, wide = t->wide;
+    const float *row;
+    struct ox_line l = {.row = &row,
+                        .rows = 1,
+                        .step = a_row,
+                        .ldc = d->c_row,
+                        .panel = d->k * nr,
+                        .far = ox_dense_waits(t, d)};
+    l.count = ox_even_part(rows, 2 * t->block_floats / (d->k + cols) + 1, t->mr);
+    for (size_t r = 0; r < rows; r += l.count) {
+        struct ox_epilogue end;
+        l.count = ox_least(l.count, rows - r);
+        for (size_t col = 0; col < cols; col += wide) {
+            end = ox_end_at(&d->end, row0 + r, col0 + col);
+            l.c = c + r * d->c_row + col;
+            l.cols = ox_least(wide, cols - col);
+            l.fetch = col == 0 && d->m * a_row > FAR;
+            for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
+                l.b = d->packed + (col0 + col) * d->k + k0 * nr;
+                row = a + r * a_row + k0;
+                l.run = ox_least(depth, d->k - k0);
+                l.add = k0 > 0;
+                l.end = k0 + l.run == d->k ? &end : NULL;
+                t->line(&l);
+            }
+        }
+        end = ox_end_at(&d->end, row0 + r, col0);
+        ox_end_rows(t, l.count, cols, c + r * d->c_row, d->c_row, &end);
+    }
+}

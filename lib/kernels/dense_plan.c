@@ -1,0 +1,67 @@
+/* How a product is cut into tasks, by its shape alone. */
+#include "kernels/dense_impl.h"
+
+/* Of few tasks in an odd number the last leaves one of two threads idle: one part more of the rows, or half as wide columns, where
+ * tasks stay as large as is wanted; else one part less. */
+static void make_even(const struct ox_compute *t, size_t m, size_t n, size_t wanted,
+                      size_t *row_parts, size_t *col_parts)
+{
+    enum { FEW = 12 };
+    const size_t parts = *row_parts * *col_parts;
+    if (parts % 2 == 0 || parts == 1 || parts >= FEW)
+        return;
+    if (parts + *col_parts <= wanted && m / (*row_parts + 1) >= (size_t)3 * t->mr)
+        ++*row_parts;
+    else if (2 * parts <= wanted && (n + t->nr - 1) / t->nr >= 2 * *col_parts)
+        *col_parts *= 2;
+    else
+        --*(*col_parts > 1 ? col_parts : row_parts);
+}
+
+double ox_blocking_work(const struct ox_compute *t, size_t m, size_t n, size_t k, bool pack)
+{
+    enum { ROWS = 16 };
+    const double rows = !pack && m <= t->mr && m < ROWS ? ROWS : (double)m;
+    return 2.0 * rows * (double)n * (double)k;
+}
+
+void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
+                      size_t others, bool pack, struct ox_blocking *out)
+{
+    enum { TASKS = 32, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
+    const bool few = !pack && m <= t->mr;
+    const double work = ox_blocking_work(t, m, n, k, pack) * (double)others;
+    out->depth = depth;
+    size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
+    most = most < t->nr ? t->nr : most;
+    size_t rows_most = SIZE_MAX;
+    /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
+     * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
+     * than pays for reading the rows again. */
+    size_t wanted = work < TASKS * 1e6 ? (size_t)(work / 1e6 + few) : TASKS;
+    wanted = wanted == 1 ? 2 : wanted; /* two threads share what is worth a part of its own */
+    wanted = (wanted + others - 1) / others;
+    if (wanted > 1 && m > 0 && n > 0) {
+        const size_t rows_least = pack ? ROWS_PACKING : (size_t)4 * t->mr;
+        const size_t cols_least = few ? t->nr : ox_round_up(COLS_LEAST, t->nr);
+        size_t row_parts = ox_least(
+            wanted, pack && m > rows_least ? m / rows_least : (m + rows_least - 1) / rows_least);
+        size_t col_parts =
+            ox_least((wanted + row_parts - 1) / row_parts, (n + COLS_PACKING - 1) / COLS_PACKING);
+        if (!pack) {
+            col_parts = ox_least(wanted, (n + cols_least - 1) / cols_least);
+            row_parts = ox_least((wanted + col_parts - 1) / col_parts, m / rows_least);
+            row_parts = row_parts ? row_parts : 1;
+            make_even(t, m, n, wanted, &row_parts, &col_parts);
+        }
+        if (row_parts > 1)
+            rows_most = (m + row_parts - 1) / row_parts;
+        most = ox_least(most, ox_round_up((n + col_parts - 1) / col_parts, t->nr));
+    }
+    out->cols = ox_even_part(n, most, t->nr);
+    out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
+    out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
+    out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;
+    /* Weights that a core keeps are best read by all: it finds the rows that it made itself in the job before. */
+    out->by_rows = !pack && m > n && n > 0 && k <= t->block_floats / n;
+}
