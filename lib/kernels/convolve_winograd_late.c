@@ -1,7 +1,6 @@
 /* Winograd's filtering with weights that are transformed as they are used, for they would take much memory: all input comes first, and
  * a panel of output channels at a time goes through the products, so that a weight is read and transformed once for many tiles.
- * Where all pieces of a larger kernel would make too much of the input, a portion of the tiles goes at a time, by one piece after
- * another. */
+ * Where that would be much memory a portion of the tiles goes at a time, of a larger kernel by one piece after another. */
 #include <string.h>
 
 #include "kernels/convolve_winograd.h"
@@ -18,20 +17,23 @@ struct late {
     size_t inputs, products; /* floats of work that all tasks share */
 };
 
-/* How many tiles of a large kernel go together; 0: all, by all pieces. Their transformed input and products take no more than three
- * quarters of what the weights do, which were in memory twice when they were packed. */
+/* How many tiles of a line or of a large kernel go together; 0: all. What is transformed of a large kernel's input and its products take
+ * no more than half of what the weights do, which were in memory twice when they were packed. */
 static size_t portion_of(const struct ox_winograd_job *j)
 {
-    enum { FLOATS = 1 << 19 };
+    enum { FLOATS = 1 << 19, FLOATS_OF_LINE = 5 << 16 };
     const struct ox_conv *c = j->c;
-    const size_t points = ox_winograd_points(c, j->tile), taps = c->kernel[0] * c->kernel[1];
-    const double pairs = (double)c->in_channels * (double)c->out_channels;
-    const double weights = pairs * (double)taps;
-    const double floats = (double)(points * j->tiles) * (double)ox_winograd_depth(c);
-    if (ox_winograd_all_cuts(c) == 1 || floats <= FLOATS || floats <= weights)
+    const bool line = ox_winograd_is_line(c);
+    const double points = (double)ox_winograd_points(c, j->tile);
+    const double weights =
+        (double)c->in_channels * (double)c->out_channels * (double)(c->kernel[0] * c->kernel[1]);
+    const double input = points * (double)ox_winograd_depth(c);
+    const double floats = input * (double)j->tiles;
+    if ((ox_winograd_all_cuts(c) == 1 && !line) || floats <= (line ? FLOATS_OF_LINE : FLOATS) ||
+        (floats <= weights && !line))
         return 0;
-    const double each = (double)points * (double)(c->in_channels + c->out_channels);
-    const double most = weights * 0.5 / each;
+    const double most = line ? FLOATS_OF_LINE / input
+                             : weights / 2 / (points * (double)(c->in_channels + c->out_channels));
     const size_t tiles = most < 1                    ? 1
                          : most < OX_CONV_LATE_TILES ? (size_t)most
                                                      : OX_CONV_LATE_TILES;
@@ -50,12 +52,12 @@ static size_t taps_of(const struct ox_conv *c, size_t cut)
 }
 
 /* Columns of a task. Where they are few panels' the input, which often is too large for L2, comes from far for each few. */
-static size_t cols_of(const struct late *l, bool portions)
+static size_t cols_of(const struct late *l, bool by_pieces)
 {
     enum { FEW = 8, PANELS_OF_LINE = 4 };
     const struct ox_winograd_job *j = &l->j;
     const size_t nr = j->t->nr, panels = (j->c->out_channels + nr - 1) / nr;
-    size_t each = portions                               ? 1
+    size_t each = by_pieces                              ? 1
                   : ox_winograd_is_line(j->c)            ? PANELS_OF_LINE
                   : l->portion <= OX_CONV_LATE_TILES / 2 ? 2
                                                          : 1;
@@ -77,12 +79,13 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     const size_t points = ox_winograd_points(c, tile), portion = portion_of(j);
     const size_t last = ox_winograd_all_cuts(c) - 1;
     l->portion = portion ? portion : j->tiles;
-    l->cuts = portion ? 1 : last + 1;
+    const bool by_pieces = portion > 0 && !ox_winograd_is_line(c);
+    l->cuts = by_pieces ? 1 : last + 1;
     j->group = ox_even_part(l->portion, OX_CONV_LATE_TILES, 1);
     j->groups = (l->portion + j->group - 1) / j->group;
-    l->cols = cols_of(l, portion > 0);
+    l->cols = cols_of(l, by_pieces);
     /* Of one panel a part is brought nearer while another is used. */
-    const bool few = c->out_channels <= t->nr || portion;
+    const bool few = c->out_channels <= t->nr || by_pieces;
     const size_t depth = few                      ? OX_CONV_LATE_DEPTH / 2
                          : ox_winograd_is_line(c) ? OX_CONV_LATE_DEPTH
                                                   : OX_CONV_LATE_DEPTH * t->nr / l->cols;
@@ -92,11 +95,11 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->out_plane = j->group * l->cols + 16;
     j->cut = (c->in_channels + j->depth - 1) / j->depth * points * j->in_plane;
     l->inputs = l->cuts * j->cut;
-    l->products = portion ? (c->out_channels + l->cols - 1) / l->cols * points * j->out_plane : 0;
+    l->products = by_pieces ? (c->out_channels + l->cols - 1) / l->cols * points * j->out_plane : 0;
     const bool parts = is_part(c, last, 0) || is_part(c, last, 1);
     l->part = c->stored || parts ? j->depth * taps_of(c, 0) * t->nr : 0;
     j->slot = ox_winograd_pieces(c, tile) * l->piece + l->part;
-    j->slot += portion ? 0 : points * j->out_plane;
+    j->slot += by_pieces ? 0 : points * j->out_plane;
 }
 
 size_t ox_conv_winograd_late_portion(const struct ox_compute *t, const struct ox_conv *c,
@@ -244,12 +247,12 @@ static void block_products(const struct late *l, size_t first, size_t col, size_
     }
     const float *in = j->work + (cut - l->from_cut) * j->cut + k0 / j->depth * points * j->in_plane;
     for (size_t p = 0; p < points; p++) {
-        const float *row = in + p * j->in_plane + first * j->depth;
+        const float *const rows[] = {in + p * j->in_plane + first * j->depth};
         if (t->taps_together)
             bring_nearer(l, col, cut, k0, p);
         if (is_zero(l, cut, p))
             continue;
-        line->row = &row;
+        line->row = rows;
         line->b = weights + ox_winograd_weights_of(j->c, j->tile, p) * l->piece;
         line->c = m + p * j->out_plane;
         t->line(line);
