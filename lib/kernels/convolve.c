@@ -88,12 +88,12 @@ static double late_points(const struct ox_conv *c, unsigned tile)
     return points;
 }
 
-/* Of a line or of pieces of a kernel, weights made beforehand or late; outputs that are so few might be summed without packing weights
- * that are used once. */
+/* Of a line or of pieces of a kernel, weights made beforehand or late, of which two dimensions go by F(2,3): the error of the sums of so
+ * many pieces is that of the direct one. Outputs that are so few might be summed without packing weights that are used once. */
 static struct winograd_way pieces_by(const struct ox_compute *t, const struct ox_conv *c,
                                      unsigned tile, double more, unsigned may)
 {
-    enum { PORTION_LEAST = 12, TILE = 4 };
+    enum { PORTION_LEAST = 24 };
     const bool line = ox_winograd_is_line(c), once = may & OX_CONV_PACKED_FOR_ONE_RUN;
     const double spots = (double)ox_winograd_tiles(c, ox_winograd_side(c, tile, 0), 0) *
                          (double)ox_winograd_tiles(c, ox_winograd_side(c, tile, 1), 1);
@@ -107,13 +107,13 @@ static struct winograd_way pieces_by(const struct ox_compute *t, const struct ox
                                      way_cost(c, points, spots, more, weights)};
     }
     const double portion = (double)ox_conv_winograd_late_portion(t, c, tile);
-    if (t->late_line == 0 || tile < TILE || portion < PORTION_LEAST ||
+    if (t->late_line == 0 || (tile == 4 && !line) || portion < PORTION_LEAST ||
         (once && ox_conv_reads_stored(t, OX_CONV_INDIRECT, c)))
         return (struct winograd_way){OX_CONV_INDIRECT, INFINITY};
-    const double each = line ? t->late_line : t->late_weights[1];
+    const double each = line ? t->late_line : t->late_weights[0];
     const double weights =
         (double)(c->kernel[0] * c->kernel[1] * LOAD) + cuts * each * ceil(tiles / portion);
-    return (struct winograd_way){line ? OX_CONV_WINOGRAD_LINE_LATE : OX_CONV_WINOGRAD4_LATE,
+    return (struct winograd_way){line ? OX_CONV_WINOGRAD_LINE_LATE : OX_CONV_WINOGRAD2_LATE,
                                  way_cost(c, late_points(c, tile), spots, more, weights)};
 }
 

@@ -252,7 +252,7 @@ START_TEST(pieces_of_kernels_go_by_winograd_in_the_way_that_takes_little_memory)
         ck_assert_int_eq(way_of(t, 192, 7, 1, 17, 17),
                          late ? OX_CONV_WINOGRAD_LINE_LATE : OX_CONV_INDIRECT);
         ck_assert_int_eq(way_of(t, 128, 7, 7, 46, 46),
-                         late ? OX_CONV_WINOGRAD4_LATE : OX_CONV_INDIRECT);
+                         late ? OX_CONV_WINOGRAD2_LATE : OX_CONV_INDIRECT);
         ck_assert_int_lt(way_of(t, 256, 5, 5, 8, 8), OX_CONV_WINOGRAD_LINE);
     }
 }
