@@ -292,8 +292,8 @@ static void winograd_weights(unsigned alpha, const float (*g)[3],
         float half[6][3];
         for (unsigned i = 0; i < alpha; i++) {
             for (unsigned q = 0; q < 3; q++)
-                half[i][q] = g[i][0] * in[q * w->tap] + g[i][1] * in[(3 + q) * w->tap] +
-                             g[i][2] * in[(6 + q) * w->tap];
+                half[i][q] = g[i][0] * in[q * w->tap] + g[i][1] * in[w->row + q * w->tap] +
+                             g[i][2] * in[2 * w->row + q * w->tap];
         }
         for (unsigned i = 0; i < alpha * alpha; i++) {
             const float *h = half[i / alpha], *row = g[i % alpha];
@@ -315,6 +315,16 @@ static void winograd_weights4(const struct ox_winograd_weights *w)
 static void winograd_weights_strided(const struct ox_winograd_weights *w)
 {
     winograd_weights(6, g_strided, w);
+}
+
+static void winograd_weights_line(const struct ox_winograd_weights *w)
+{
+    for (size_t n = 0; n < w->depth * NR; n++) {
+        const float *in = w->in + n / NR * w->step + n % NR;
+        for (unsigned i = 0; i < 6; i++)
+            w->out[i * w->plane + n] =
+                g_4[i][0] * in[0] + g_4[i][1] * in[w->tap] + g_4[i][2] * in[2 * w->tap];
+    }
 }
 
 static void winograd_in2(const struct ox_winograd_in *w)
@@ -434,6 +444,7 @@ static const struct ox_compute plain = {
     .nr = NR,
     .wide = NR,
     .late_weights = {40, 100},
+    .late_line = 75,
     .width = 1,
     .depth_most = 512,
     .block_floats = 1 << 16,
@@ -449,7 +460,8 @@ static const struct ox_compute plain = {
     .depthwise = depthwise,
     .winograd_in = {winograd_in2, winograd_in4, winograd_in_strided, winograd_in_line},
     .winograd_out = {winograd_out2, winograd_out4, winograd_out_strided, winograd_out_line},
-    .winograd_weights = {winograd_weights2, winograd_weights4, winograd_weights_strided},
+    .winograd_weights = {winograd_weights2, winograd_weights4, winograd_weights_strided,
+                         winograd_weights_line},
     .pool_max = pool_max,
     .pool_sum = pool_sum,
     .transpose = transpose,

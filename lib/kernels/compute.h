@@ -115,12 +115,12 @@ struct ox_winograd_in {
     float *out;             /* alpha^2 matrices, `plane` floats apart */
     size_t plane;
 };
-/* Its weights: nr of each of `depth` channels, `step` floats apart, at each of nine taps, `tap` floats apart. Those of stride 2 have
- * alpha = tile + 2 as well. */
+/* Its weights: nr of each of `depth` channels, `step` floats apart, at each of nine taps: those of a row are `tap` floats apart, rows
+ * `row`. Those of stride 2 have alpha = tile + 2 as well. Of a line there are three taps and six pieces. */
 struct ox_winograd_weights {
     size_t depth;
     const float *in;
-    size_t step, tap;
+    size_t step, tap, row;
     float *out; /* alpha^2 pieces of depth * nr, `plane` floats apart */
     size_t plane;
 };
@@ -175,6 +175,8 @@ struct ox_compute {
     /* What weights of F(2x2,3x3) and F(4x4,3x3) for a pair of channels cost that are transformed as they are used: in the
      * multiplications that are done meanwhile. */
     double late_weights[2];
+    double
+        late_line; /* of F(4,3) along a line; 0: neither lines nor pieces of larger kernels go so */
     /* The transforms of F(4x4,3x3) at stride 2, in channels whose products take as long; 0: it does not pay. */
     double strided_transforms;
 
@@ -194,7 +196,7 @@ struct ox_compute {
     void (*depthwise)(const struct ox_depthwise *d);
     void (*winograd_in[OX_WINOGRAD_FORMS])(const struct ox_winograd_in *w);
     void (*winograd_out[OX_WINOGRAD_FORMS])(const struct ox_winograd_out *w);
-    void (*winograd_weights[OX_WINOGRAD_STRIDED + 1])(const struct ox_winograd_weights *w);
+    void (*winograd_weights[OX_WINOGRAD_FORMS])(const struct ox_winograd_weights *w);
 
     void (*pool_max)(const struct ox_pool *p);
     void (*pool_sum)(const struct ox_pool *p);

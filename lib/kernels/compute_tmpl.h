@@ -119,6 +119,7 @@ static void fill_table(struct ox_compute *t)
     t->winograd_weights[OX_WINOGRAD_2] = winograd_weights2;
     t->winograd_weights[OX_WINOGRAD_4] = winograd_weights4;
     t->winograd_weights[OX_WINOGRAD_STRIDED] = winograd_weights_strided;
+    t->winograd_weights[OX_WINOGRAD_LINE] = winograd_weights_line;
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
     t->blend = blend;

@@ -1,5 +1,7 @@
 #include "kernels/convolve.h"
 
+#include <math.h>
+
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
@@ -58,13 +60,12 @@ static double late_cost(double each, double tiles)
  * floats. Of fewer pairs that pays where no panel is transformed twice, or where there is no next run. */
 enum { LATE_PAIRS = 8192, LATE_PAIRS_AT_ONCE = 4096, LATE_FLOATS = 1 << 21 };
 
-/* Those of lines and of larger kernels are always made beforehand: so many floats at most, or as many as input and output have. */
+/* Those of lines and of larger kernels that are made beforehand: so many floats at most, or as many as input and output have. */
 static bool is_light(const struct ox_conv *c, unsigned tile)
 {
     enum { FLOATS = 1 << 19 };
     const double pairs = (double)c->in_channels * (double)c->out_channels;
-    const double floats = pairs * (double)ox_winograd_pieces(c, tile) *
-                          (double)(ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1));
+    const double floats = pairs * (double)(ox_winograd_pieces(c, tile) * ox_winograd_all_cuts(c));
     const double maps = (double)(c->in[0] * c->in[1]) * (double)c->in_channels +
                         (double)(c->out[0] * c->out[1]) * (double)c->out_channels;
     return floats <= FLOATS || floats <= (double)c->batch * maps;
@@ -75,13 +76,55 @@ struct winograd_way {
     double cost;
 };
 
+/* Products of a pair of channels at a tile's points: the last along an axis is left out of a piece of fewer taps. */
+static double late_points(const struct ox_conv *c, unsigned tile)
+{
+    double points = 1;
+    for (unsigned axis = 0; axis < 2; axis++) {
+        const size_t all = ox_winograd_cuts(c, axis) * ox_winograd_reach(c, tile, axis);
+        const bool part = c->kernel[axis] > 1 && c->kernel[axis] % OX_WINOGRAD_TAPS > 0;
+        points *= (double)(all - part);
+    }
+    return points;
+}
+
+/* Of a line or of pieces of a kernel, weights made beforehand or late, of which two dimensions go by F(2,3): the error of the sums of so
+ * many pieces is that of the direct one. Outputs that are so few might be summed without packing weights that are used once. */
+static struct winograd_way pieces_by(const struct ox_compute *t, const struct ox_conv *c,
+                                     unsigned tile, double more, unsigned may)
+{
+    enum { PORTION_LEAST = 24 };
+    const bool line = ox_winograd_is_line(c), once = may & OX_CONV_PACKED_FOR_ONE_RUN;
+    const double spots = (double)ox_winograd_tiles(c, ox_winograd_side(c, tile, 0), 0) *
+                         (double)ox_winograd_tiles(c, ox_winograd_side(c, tile, 1), 1);
+    const double cuts = (double)ox_winograd_all_cuts(c), tiles = (double)c->batch * spots;
+    if (is_light(c, tile)) {
+        const double points = (double)ox_winograd_points(c, tile) * cuts;
+        const double weights = points * (LOAD + (once ? TRANSFORM : 0));
+        return (struct winograd_way){line        ? OX_CONV_WINOGRAD_LINE
+                                     : tile == 4 ? OX_CONV_WINOGRAD4
+                                                 : OX_CONV_WINOGRAD2,
+                                     way_cost(c, points, spots, more, weights)};
+    }
+    const double portion = (double)ox_conv_winograd_late_portion(t, c, tile);
+    if (t->late_line == 0 || (tile == 4 && !line) || portion < PORTION_LEAST ||
+        (once && ox_conv_reads_stored(t, OX_CONV_INDIRECT, c)))
+        return (struct winograd_way){OX_CONV_INDIRECT, INFINITY};
+    const double each = line ? t->late_line : t->late_weights[0];
+    const double weights =
+        (double)(c->kernel[0] * c->kernel[1] * LOAD) + cuts * each * ceil(tiles / portion);
+    return (struct winograd_way){line ? OX_CONV_WINOGRAD_LINE_LATE : OX_CONV_WINOGRAD2_LATE,
+                                 way_cost(c, late_points(c, tile), spots, more, weights)};
+}
+
 /* Of tiles of 2 or 4; partial ones at the edges are counted whole. */
 static struct winograd_way winograd_by(const struct ox_compute *t, const struct ox_conv *c,
-                                       size_t tile, unsigned may)
+                                       unsigned tile, unsigned may)
 {
     const bool four = tile == 4;
-    const size_t cuts = ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1);
-    const double points = (double)((tile + 2) * (tile + 2) * cuts);
+    if (ox_winograd_all_cuts(c) > 1)
+        return pieces_by(t, c, tile, four ? 14 : 16, may);
+    const double points = (double)((tile + 2) * (tile + 2));
     const double spots =
         (double)ox_winograd_tiles(c, tile, 0) * (double)ox_winograd_tiles(c, tile, 1);
     const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
@@ -89,7 +132,7 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
     const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;
     const double before = points * (LOAD + (once ? TRANSFORM : 0));
     const double least = once ? 0 : tiles <= OX_CONV_LATE_TILES ? LATE_PAIRS_AT_ONCE : LATE_PAIRS;
-    if (cuts == 1 && (double)c->in_channels * (double)c->out_channels >= least &&
+    if ((double)c->in_channels * (double)c->out_channels >= least &&
         points * tiles * (double)c->in_channels <= LATE_FLOATS)
         return (struct winograd_way){four ? OX_CONV_WINOGRAD4_LATE : OX_CONV_WINOGRAD2_LATE,
                                      way_cost(c, points, spots, more, late)};
@@ -120,19 +163,17 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
 }
 
 /* Several taps of a line. */
-static bool winograd_line(const struct ox_conv *c, unsigned may)
+static enum ox_conv_way winograd_line(const struct ox_compute *t, const struct ox_conv *c,
+                                      unsigned may)
 {
-    enum { POINTS = 6, MORE = 12 };
+    enum { TILE = 4, MORE = 12 };
     const size_t taps = c->kernel[0] * c->kernel[1], outputs = c->out[0] * c->out[1];
     if (!(may & OX_CONV_MAY_WINOGRAD4) || !winograd_serves(c, 1) || !ox_winograd_is_line(c) ||
-        taps < OX_WINOGRAD_TAPS || c->batch * outputs < LEAST_OUTPUTS || !is_light(c, 4))
-        return false;
-    const double spots = (double)ox_winograd_tiles(c, ox_winograd_side(c, 4, 0), 0) *
-                         (double)ox_winograd_tiles(c, ox_winograd_side(c, 4, 1), 1);
-    const double points = POINTS * (double)(ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1));
-    const double weights = points * (LOAD + (may & OX_CONV_PACKED_FOR_ONE_RUN ? TRANSFORM : 0));
-    return way_cost(c, points, spots, MORE, weights) <
-           way_cost(c, (double)taps, (double)outputs, 0, (double)taps * LOAD) * 0.9;
+        taps < OX_WINOGRAD_TAPS || c->batch * outputs < LEAST_OUTPUTS)
+        return OX_CONV_INDIRECT;
+    const struct winograd_way by = pieces_by(t, c, TILE, MORE, may);
+    const double direct = way_cost(c, (double)taps, (double)outputs, 0, (double)taps * LOAD);
+    return by.cost < direct * 0.9 ? by.way : OX_CONV_INDIRECT;
 }
 
 /* Output channels for each input channel of a depthwise convolution, at most: it copies its input as often. */
@@ -183,7 +224,7 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         for (unsigned tile = 2; tile <= 4; tile += 2) {
             const struct winograd_way by = winograd_by(t, c, tile, may);
             if ((may & (tile == 2 ? OX_CONV_MAY_WINOGRAD2 : OX_CONV_MAY_WINOGRAD4)) &&
-                by.cost < least && (taps == 9 || is_light(c, tile))) {
+                by.cost < least) {
                 least = by.cost;
                 way = by.way;
             }
@@ -193,8 +234,9 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     }
     if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_abreast_fits(t, c))
         return OX_CONV_ABREAST;
-    if (winograd_line(c, may))
-        return OX_CONV_WINOGRAD_LINE;
+    const enum ox_conv_way line = winograd_line(t, c, may);
+    if (line != OX_CONV_INDIRECT)
+        return line;
     if (ox_conv_narrow_fits(t, c))
         return OX_CONV_PADDED;
     return winograd_strided(t, c, may);
@@ -228,6 +270,7 @@ size_t ox_conv_packed(const struct ox_compute *t, enum ox_conv_way way, const st
     case OX_CONV_WINOGRAD4:
     case OX_CONV_WINOGRAD_STRIDED:
         return ox_conv_winograd_packed(t, c, 4);
+    case OX_CONV_WINOGRAD_LINE_LATE:
     case OX_CONV_WINOGRAD2_LATE:
     case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_WINOGRAD_STRIDED_LATE:
@@ -276,6 +319,7 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
     case OX_CONV_WINOGRAD_STRIDED:
         ox_conv_winograd_pack(t, env, c, 4, weights, type, out);
         break;
+    case OX_CONV_WINOGRAD_LINE_LATE:
     case OX_CONV_WINOGRAD2_LATE:
     case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_WINOGRAD_STRIDED_LATE:
@@ -312,6 +356,7 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
         return m <= ROWS_MOST && !ox_dense_wants_unpacked(t, m, c->out_channels, k, 1, k);
     case OX_CONV_WINOGRAD2_LATE:
         return ox_conv_winograd_late_reads_stored(t, c, 2);
+    case OX_CONV_WINOGRAD_LINE_LATE:
     case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_reads_stored(t, c, 4);
@@ -398,6 +443,7 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return ox_conv_winograd_work(t, env, c, 4);
     case OX_CONV_WINOGRAD2_LATE:
         return ox_conv_winograd_late_work(t, env, c, 2);
+    case OX_CONV_WINOGRAD_LINE_LATE:
     case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         return ox_conv_winograd_late_work(t, env, c, 4);
@@ -457,6 +503,7 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
     case OX_CONV_WINOGRAD2_LATE:
         ox_conv_winograd_late(t, env, c, 2, packed, in, out, end, work);
         break;
+    case OX_CONV_WINOGRAD_LINE_LATE:
     case OX_CONV_WINOGRAD4_LATE:
     case OX_CONV_WINOGRAD_STRIDED_LATE:
         ox_conv_winograd_late(t, env, c, 4, packed, in, out, end, work);

@@ -16,11 +16,12 @@ enum ox_conv_way {
     OX_CONV_SPREAD,         /* transposed, depthwise or groups of few channels */
     OX_CONV_COLUMNS, /* transposed or of stride 1, few output channels: all taps of a pixel at once */
     OX_CONV_WINOGRAD_LINE, /* F(4,3): several taps one way and one the other, stride 1, one group */
-    OX_CONV_WINOGRAD2,     /* F(2x2,3x3): 3x3 and larger ones in pieces, stride 1, one group */
-    OX_CONV_WINOGRAD4,     /* F(4x4,3x3) */
-    OX_CONV_WINOGRAD2_LATE,   /* the same with weights that are transformed as they are used: */
-    OX_CONV_WINOGRAD4_LATE,   /* they take no more memory than those of OX_CONV_INDIRECT */
-    OX_CONV_WINOGRAD_STRIDED, /* tiles of 4x4: 3x3, stride 2, dilation 1, one group */
+    OX_CONV_WINOGRAD_LINE_LATE, /* the same with weights that are transformed as they are used */
+    OX_CONV_WINOGRAD2,          /* F(2x2,3x3): 3x3 and larger ones in pieces, stride 1, one group */
+    OX_CONV_WINOGRAD4,          /* F(4x4,3x3) */
+    OX_CONV_WINOGRAD2_LATE,     /* the same with weights that are transformed as they are used: */
+    OX_CONV_WINOGRAD4_LATE,     /* they take no more memory than those of OX_CONV_INDIRECT */
+    OX_CONV_WINOGRAD_STRIDED,   /* tiles of 4x4: 3x3, stride 2, dilation 1, one group */
     OX_CONV_WINOGRAD_STRIDED_LATE
 };
 

@@ -151,6 +151,9 @@ void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
 /* Whether every panel of weights goes past all tiles at once, so that none is packed twice. */
 bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct ox_conv *c,
                                         unsigned tile);
+/* Tiles that a panel of weights goes past when it is transformed, at most: few where more would take much memory. */
+size_t ox_conv_winograd_late_portion(const struct ox_compute *t, const struct ox_conv *c,
+                                     unsigned tile);
 size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_env *env,
                                   const struct ox_conv *c, unsigned tile);
 void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,

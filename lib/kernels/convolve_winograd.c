@@ -2,41 +2,16 @@
  * products at each of the 16 or 36 points are a matrix product of tiles by channels. At stride 2 the even pixels of a line meet the
  * outer taps, five products for four outputs, and the odd ones the middle tap, as they are: 81 points, of which those of one tap
  * share their weights. Dilated, pixels that lie as far apart as the taps are an image of their own. B and A are in the microkernels; points and error are said in compute.c. Tiles are taken a group at a time
- * so that both sides stay in L2.
- * Weights that would take much memory transformed are transformed when they are used: all input comes first then, and a panel of
- * output channels at a time goes through the products, so that a weight is read and transformed once for many tiles. */
+ * so that both sides stay in L2. */
 #include <math.h>
 #include <string.h>
 
-#include "kernels/convolve_impl.h"
-#include "kernels/sizes.h"
-#include "kernels/winograd_shape.h"
+#include "kernels/convolve_winograd.h"
 
-enum { POINTS_MOST = 81, LATE_INPUTS = 8 };
-
-struct job {
-    const struct ox_compute *t;
-    const struct ox_conv *c;
-    unsigned tile;
-    size_t side[2]; /* its outputs each way */
-    const float *packed, *in, *zeros;
-    float *out, *work;
-    const struct ox_epilogue *end;
-    size_t in_batch, out_batch;
-    size_t down, across, tiles; /* tiles of an image each way, of all images */
-    size_t groups, group, step; /* tasks, tiles of the largest, and where they may begin */
-    size_t in_plane,
-        out_plane; /* floats from point to point: lines of different points must not share their cache sets */
-    size_t slot; /* floats of work */
-    size_t
-        depth; /* channels of the input that lie together; late: whose weights are transformed at a time, */
-    size_t cols;        /* of a task: panels that go past the input together, */
-    size_t piece;       /* and floats of their weights from point to point */
-    size_t packed_part; /* floats of a panel that is packed as it is used */
-};
+enum { POINTS_MOST = 81 };
 
 /* Threads get as many groups each, and enough of them that one that is late can leave some to others. */
-static void share_tiles(const struct ox_compute *t, size_t slots, struct job *j)
+static void share_tiles(const struct ox_compute *t, size_t slots, struct ox_winograd_job *j)
 {
     enum { EACH = 4 };
     j->groups = j->tiles ? (j->tiles + j->group - 1) / j->group : 1;
@@ -49,14 +24,14 @@ static void share_tiles(const struct ox_compute *t, size_t slots, struct job *j)
 }
 
 /* Where group i begins. */
-static size_t group_at(const struct job *j, size_t i)
+static size_t group_at(const struct ox_winograd_job *j, size_t i)
 {
     const size_t at = (i * j->tiles + j->groups - 1) / j->groups;
     return ox_least(j->tiles, ox_round_up(at, j->step));
 }
 
-static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile, size_t slots,
-                 struct job *j)
+void ox_winograd_plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
+                      size_t slots, struct ox_winograd_job *j)
 {
     enum { TASKS = 8, LEAST = 4 };
     /* Both sides of a group: transformed input and products. */
@@ -82,52 +57,13 @@ static void plan(const struct ox_compute *t, const struct ox_conv *c, unsigned t
     j->group = ox_even_part(j->tiles, group, t->mr);
     share_tiles(t, slots, j);
     j->depth = depth;
+    j->cut = c->in_channels;
     j->in_plane = (j->group * depth + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
     j->slot = ox_winograd_points(c, tile) * (j->in_plane + j->out_plane);
 }
 
-/* A group is what one panel of weights goes past. */
-static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
-                      struct job *j)
-{
-    enum { FEW = 8 };
-    plan(t, c, tile, 1, j);
-    j->group = ox_even_part(j->tiles, OX_CONV_LATE_TILES, 1);
-    j->groups = (j->tiles + j->group - 1) / j->group;
-    /* Two panels past few tiles: the input is often too large for L2. */
-    j->cols = j->tiles <= OX_CONV_LATE_TILES / 2 && c->out_channels > t->nr ? 2 * t->nr : t->nr;
-    const size_t pairs = (c->out_channels + j->cols - 1) / j->cols * j->groups;
-    if (pairs < FEW && pairs % 2) /* the last of few tasks leaves one of two threads idle */
-        j->cols = t->nr;
-    /* Of one panel a part is brought nearer while another is used. */
-    const size_t depth =
-        c->out_channels > t->nr ? OX_CONV_LATE_DEPTH * t->nr / j->cols : OX_CONV_LATE_DEPTH / 2;
-    j->depth = ox_even_part(c->in_channels, depth, 1);
-    j->piece = j->depth * j->cols + 16;
-    j->in_plane = (j->tiles * j->depth + 15) / 16 * 16 + 16;
-    j->out_plane = j->group * j->cols + 16;
-    j->packed_part = c->stored ? j->depth * 9 * t->nr : 0;
-    j->slot = ox_winograd_pieces(c, tile) * j->piece + ox_winograd_points(c, tile) * j->out_plane +
-              j->packed_part;
-}
-
-bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct ox_conv *c,
-                                        unsigned tile)
-{
-    struct job j;
-    plan_late(t, c, tile, &j);
-    return t->taps_together && j.group == j.tiles;
-}
-
-/* Of the whole input, transformed. */
-static size_t late_floats(const struct job *j)
-{
-    return (j->c->in_channels + j->depth - 1) / j->depth * ox_winograd_points(j->c, j->tile) *
-           j->in_plane;
-}
-
-static size_t zero_floats(const struct ox_conv *c)
+size_t ox_winograd_zeros(const struct ox_conv *c)
 {
     return (c->in_channels + 15) / 16 * 16;
 }
@@ -135,21 +71,13 @@ static size_t zero_floats(const struct ox_conv *c)
 size_t ox_conv_winograd_work(const struct ox_compute *t, const struct ox_env *env,
                              const struct ox_conv *c, unsigned tile)
 {
-    struct job j;
-    plan(t, c, tile, ox_slots(env), &j);
-    return zero_floats(c) + ox_slots(env) * j.slot;
-}
-
-size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_env *env,
-                                  const struct ox_conv *c, unsigned tile)
-{
-    struct job j;
-    plan_late(t, c, tile, &j);
-    return zero_floats(c) + late_floats(&j) + ox_slots(env) * j.slot;
+    struct ox_winograd_job j;
+    ox_winograd_plan(t, c, tile, ox_slots(env), &j);
+    return ox_winograd_zeros(c) + ox_slots(env) * j.slot;
 }
 
 /* The patch of a tile whose first pixel is at y0, x0. */
-static void find_pixels(const struct job *j, const float *in, size_t y0, size_t x0,
+static void find_pixels(const struct ox_winograd_job *j, const float *in, size_t y0, size_t x0,
                         const float **pixels)
 {
     const struct ox_conv *c = j->c;
@@ -165,9 +93,8 @@ static void find_pixels(const struct job *j, const float *in, size_t y0, size_t 
     }
 }
 
-/* Channels lie `depth` together: all points of those, then all points of the next. Those of a piece of the kernel follow those of
- * another. */
-static void inputs(const struct job *j, size_t first, size_t n, float *v)
+void ox_winograd_inputs(const struct ox_winograd_job *j, size_t first, size_t n, size_t from,
+                        size_t cuts, float *v)
 {
     const struct ox_conv *c = j->c;
     const size_t all = ox_winograd_points(c, j->tile), across = ox_winograd_cuts(c, 1);
@@ -177,12 +104,12 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
         const size_t at = first + i, image = at / (j->down * j->across);
         const size_t y = ox_winograd_at(c, j->side[0], at / j->across % j->down, 0) * c->stride[0];
         const size_t x = ox_winograd_at(c, j->side[1], at % j->across, 1) * c->stride[1];
-        for (size_t cut = 0; cut < ox_winograd_cuts(c, 0) * across; cut++) {
+        for (size_t cut = from; cut < from + cuts; cut++) {
             const size_t down = cut / across * OX_WINOGRAD_TAPS * c->dilation[0];
             const size_t right = cut % across * OX_WINOGRAD_TAPS * c->dilation[1];
             find_pixels(j, j->in + image * j->in_batch, y + down - c->pad[0], x + right - c->pad[1],
                         pixels);
-            w.out = v + i * j->depth + cut * c->in_channels;
+            w.out = v + i * j->depth + (cut - from) * j->cut;
             for (size_t k0 = 0; k0 < c->in_channels; k0 += w.channels) {
                 w.channels = ox_least(j->depth, c->in_channels - k0);
                 j->t->winograd_in[ox_winograd_form(c, j->tile)](&w);
@@ -195,7 +122,7 @@ static void inputs(const struct job *j, size_t first, size_t n, float *v)
 }
 
 /* As many panels of weights as are summed at once past all tiles, whose values stay in L2. */
-static void products(const struct job *j, size_t n, const float *v, float *m)
+static void products(const struct ox_winograd_job *j, size_t n, const float *v, float *m)
 {
     const struct ox_compute *t = j->t;
     const size_t k = ox_winograd_depth(j->c), cols = j->c->out_channels;
@@ -221,7 +148,7 @@ static void products(const struct job *j, size_t n, const float *v, float *m)
 }
 
 /* What the transform does not do itself. */
-static void end_tile(const struct job *j, size_t image, size_t pixel, size_t col,
+static void end_tile(const struct ox_winograd_job *j, size_t image, size_t pixel, size_t col,
                      const struct ox_winograd_out *w)
 {
     const struct ox_conv *c = j->c;
@@ -265,7 +192,7 @@ static void fetch_tile(const struct ox_winograd_out *w, const float *at, size_t 
 
 /* What is done to few floats at a time takes long: the pixels of a tile go through their activation together, and are copied then. A
  * residual behind it is added meanwhile. */
-static void end_aside(const struct job *j, const struct ox_winograd_out *to, float *out)
+static void end_aside(const struct ox_winograd_job *j, const struct ox_winograd_out *to, float *out)
 {
     const struct ox_epilogue *end = j->end;
     const float *residual = end->residual_last ? to->residual : NULL;
@@ -296,9 +223,8 @@ static void end_aside(const struct job *j, const struct ox_winograd_out *to, flo
     }
 }
 
-/* Channels [col, col + cols) of tiles whose products are `ld` apart. */
-static void outputs(const struct job *j, size_t first, size_t n, size_t col, size_t cols,
-                    const float *m, size_t ld)
+void ox_winograd_outputs(const struct ox_winograd_job *j, size_t first, size_t n, size_t col,
+                         size_t cols, const float *m, size_t ld)
 {
     const struct ox_conv *c = j->c;
     const struct ox_epilogue *end = j->end;
@@ -343,121 +269,19 @@ static void outputs(const struct job *j, size_t first, size_t n, size_t col, siz
 
 static void run_task(void *arg, size_t i, size_t slot)
 {
-    const struct job *j = arg;
+    const struct ox_winograd_job *j = arg;
     const size_t first = group_at(j, i), n = group_at(j, i + 1) - first;
     float *v = j->work + slot * j->slot;
     float *m = v + ox_winograd_points(j->c, j->tile) * j->in_plane;
-    inputs(j, first, n, v);
+    ox_winograd_inputs(j, first, n, 0, ox_winograd_all_cuts(j->c), v);
     products(j, n, v, m);
     const size_t all = j->c->out_channels, some = ends_aside(j->end) ? OX_TILE_COLS_MAX : all;
     for (size_t col = 0; col < all; col += some)
-        outputs(j, first, n, col, ox_least(some, all - col), m + col, all);
+        ox_winograd_outputs(j, first, n, col, ox_least(some, all - col), m + col, all);
 }
 
-static void inputs_task(void *arg, size_t i, size_t slot)
-{
-    const struct job *j = arg;
-    const size_t first = i * LATE_INPUTS, n = ox_least(LATE_INPUTS, j->tiles - first);
-    (void)slot;
-    inputs(j, first, n, j->work + first * j->depth);
-}
-
-/* Weights as they were packed, or are now: those that a block of channels `run` deep at k0 needs of the panel at `col`. */
-static const float *late_weights(const struct job *j, size_t col, size_t k0, size_t run,
-                                 float *part)
-{
-    const size_t nr = j->t->nr, all = j->c->in_channels * 9;
-    if (j->c->stored) {
-        j->t->pack(run * 9, (unsigned)ox_least(nr, j->c->out_channels - col),
-                   j->c->stored + col * all + k0 * 9, 1, all, part);
-        return part;
-    }
-    return j->packed + col * j->c->in_channels * 9 + k0 * (j->t->taps_together ? 9 * nr : nr);
-}
-
-/* Weights come from memory: during the products at point p of all a part of the next block's comes nearer. */
-static void bring_nearer(const struct job *j, size_t col, size_t k0, size_t p)
-{
-    enum { LINE = 16 };
-    const size_t k = j->c->in_channels, n = j->c->out_channels,
-                 all = ox_winograd_points(j->c, j->tile);
-    if (k0 + j->depth < k) {
-        k0 += j->depth;
-    } else {
-        k0 = 0;
-        col += j->cols;
-    }
-    const size_t run = ox_least(j->depth, k - k0) * 9;
-    if (j->c->stored) {
-        const size_t cols = ox_least(col + j->cols, n) - ox_least(col, n);
-        for (size_t i = p * cols / all; i < (p + 1) * cols / all; i++)
-            for (size_t q = 0; q < run; q += LINE)
-                __builtin_prefetch(j->c->stored + ((col + i) * k + k0) * 9 + q, 0, 2);
-        return;
-    }
-    const size_t end = ox_least(col + j->cols, (n + j->t->nr - 1) / j->t->nr * j->t->nr);
-    const size_t part = (run * j->t->nr + all - 1) / all;
-    for (; col < end; col += j->t->nr) {
-        const float *from = late_weights(j, col, k0, run / 9, NULL) + p * part;
-        for (size_t i = 0; i < part; i += LINE)
-            __builtin_prefetch(from + i, 0, 2);
-    }
-}
-
-/* The products of a group of tiles by panels of weights, which begin at `col`. */
-static void late_products(const struct job *j, size_t first, size_t n, size_t col, float *weights,
-                          float *m)
-{
-    const struct ox_compute *t = j->t;
-    const size_t k = j->c->in_channels, step = t->taps_together ? 9 * t->nr : t->nr;
-    float *const part = m + ox_winograd_points(j->c, j->tile) * j->out_plane;
-    const float *row;
-    struct ox_line l = {.row = &row,
-                        .rows = 1,
-                        .step = j->depth,
-                        .count = n,
-                        .ldc = j->cols,
-                        .cols = ox_least(j->cols, j->c->out_channels - col)};
-    for (size_t k0 = 0; k0 < k; k0 += j->depth) {
-        l.run = ox_least(j->depth, k - k0);
-        l.panel = l.run * t->nr;
-        l.add = k0 > 0;
-        for (size_t i = 0; i < l.cols; i += t->nr) {
-            const struct ox_winograd_weights w = {.depth = l.run,
-                                                  .in = late_weights(j, col + i, k0, l.run, part),
-                                                  .step = step,
-                                                  .tap = t->taps_together ? t->nr : k * t->nr,
-                                                  .out = weights + i * l.run,
-                                                  .plane = j->piece};
-            t->winograd_weights[ox_winograd_form(j->c, j->tile)](&w);
-        }
-        const float *in = j->work + k0 / j->depth * ox_winograd_points(j->c, j->tile) * j->in_plane;
-        for (size_t p = 0; p < ox_winograd_points(j->c, j->tile); p++) {
-            row = in + p * j->in_plane + first * j->depth;
-            l.b = weights + ox_winograd_weights_of(j->c, j->tile, p) * j->piece;
-            l.c = m + p * j->out_plane;
-            if (t->taps_together)
-                bring_nearer(j, col, k0, p);
-            t->line(&l);
-        }
-    }
-}
-
-static void late_task(void *arg, size_t i, size_t slot)
-{
-    const struct job *j = arg;
-    const size_t first = i % j->groups * j->group, n = ox_least(j->group, j->tiles - first);
-    const size_t nr = j->t->nr, col = i / j->groups * j->cols;
-    const size_t end = ox_least(col + j->cols, j->c->out_channels);
-    float *weights = j->work + late_floats(j) + slot * j->slot;
-    float *m = weights + ox_winograd_pieces(j->c, j->tile) * j->piece;
-    late_products(j, first, n, col, weights, m);
-    for (size_t at = col; at < end; at += nr)
-        outputs(j, first, n, at, ox_least(nr, end - at), m + at - col, j->cols);
-}
-
-static void begin(struct job *j, const float *packed, const float *in, float *out,
-                  const struct ox_epilogue *end, float *work)
+void ox_winograd_begin(struct ox_winograd_job *j, const float *packed, const float *in, float *out,
+                       const struct ox_epilogue *end, float *work)
 {
     const struct ox_conv *c = j->c;
     j->packed = packed;
@@ -467,11 +291,11 @@ static void begin(struct job *j, const float *packed, const float *in, float *ou
     j->in_batch = ox_conv_in_batch(c);
     j->out_batch = ox_conv_out_batch(c);
     j->zeros = work;
-    j->work = work + zero_floats(c);
-    memset(work, 0, zero_floats(c) * sizeof *work);
+    j->work = work + ox_winograd_zeros(c);
+    memset(work, 0, ox_winograd_zeros(c) * sizeof *work);
 }
 
-static double flops(const struct job *j)
+double ox_winograd_flops(const struct ox_winograd_job *j)
 {
     return 2.0 * (double)(j->tiles * ox_winograd_points(j->c, j->tile)) *
            (double)ox_winograd_depth(j->c) * (double)j->c->out_channels;
@@ -481,24 +305,9 @@ void ox_conv_winograd(const struct ox_compute *t, struct ox_env *env, const stru
                       unsigned tile, const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work)
 {
-    struct job j;
+    struct ox_winograd_job j;
     memset(&j, 0, sizeof j);
-    plan(t, c, tile, ox_slots(env), &j);
-    begin(&j, packed, in, out, end, work);
-    ox_spread_sums(env, j.groups, flops(&j), run_task, &j);
-}
-
-void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                           unsigned tile, const float *packed, const float *in, float *out,
-                           const struct ox_epilogue *end, float *work)
-{
-    struct job j;
-    memset(&j, 0, sizeof j);
-    plan_late(t, c, tile, &j);
-    begin(&j, packed, in, out, end, work);
-    const size_t strips = (c->out_channels + j.cols - 1) / j.cols;
-    ox_spread_sums(env, (j.tiles + LATE_INPUTS - 1) / LATE_INPUTS,
-                   32.0 * (double)(j.tiles * ox_winograd_points(c, tile) * c->in_channels),
-                   inputs_task, &j);
-    ox_spread_sums(env, strips * j.groups, flops(&j), late_task, &j);
+    ox_winograd_plan(t, c, tile, ox_slots(env), &j);
+    ox_winograd_begin(&j, packed, in, out, end, work);
+    ox_spread_sums(env, j.groups, ox_winograd_flops(&j), run_task, &j);
 }

@@ -115,12 +115,59 @@ void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const
                    (double)(c->in_channels * c->out_channels) * 1000, pack_panel, &p);
 }
 
+/* All taps of n channels from u0 on of a panel of `cols` output channels, nr of each tap. */
+static void turn_taps(const struct packing *p, size_t first, unsigned cols, size_t u0, size_t n,
+                      float *out)
+{
+    const size_t nr = p->t->nr, taps = p->c->kernel[0] * p->c->kernel[1];
+    const size_t each = p->c->in_channels * taps, from = first * each + u0 * taps;
+    if (p->type == OX_WEIGHT_F32) {
+        p->t->pack(n * taps, cols, (const float *)p->weights + from, 1, each, out);
+        return;
+    }
+    for (size_t i = 0; i < n * taps; i++)
+        for (size_t j = 0; j < nr; j++)
+            out[i * nr + j] =
+                j < cols ? ox_conv_weight(p->t, p->weights, p->type, from + j * each + i) : 0;
+}
+
+/* One panel of output channels, a piece of the kernel after another, in each the taps of a channel. */
+static void pack_pieces(void *arg, size_t i, size_t slot)
+{
+    enum { FLOATS = 1 << 13 };
+    const struct packing *p = arg;
+    const struct ox_conv *c = p->c;
+    const size_t nr = p->t->nr, k = c->in_channels, taps = c->kernel[0] * c->kernel[1];
+    const size_t some = FLOATS / (taps * nr), across = ox_winograd_cuts(c, 1);
+    float turned[FLOATS];
+    (void)slot;
+    for (size_t u0 = 0; u0 < k; u0 += some) {
+        const size_t channels = ox_least(some, k - u0);
+        turn_taps(p, i * nr, (unsigned)ox_least(nr, c->out_channels - i * nr), u0, channels,
+                  turned);
+        for (size_t cut = 0; cut < ox_winograd_all_cuts(c); cut++) {
+            const size_t high = ox_winograd_taps(c, cut, 0), wide = ox_winograd_taps(c, cut, 1);
+            const size_t first = (cut / across * c->kernel[1] + cut % across) * OX_WINOGRAD_TAPS;
+            float *to =
+                p->out +
+                (i * taps * k + ox_winograd_taps_before(c, cut) * k + u0 * high * wide) * nr;
+            for (size_t r = 0; r < channels * high; r++, to += wide * nr)
+                memcpy(to, turned + (r / high * taps + first + r % high * c->kernel[1]) * nr,
+                       wide * nr * sizeof *to);
+        }
+    }
+}
+
 void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
                                 const struct ox_conv *c, const void *weights,
                                 enum ox_weight_type type, float *out)
 {
-    const size_t k = c->in_channels * 9;
-    if (t->taps_together)
+    const size_t k = c->in_channels * c->kernel[0] * c->kernel[1];
+    struct packing p = {.t = t, .c = c, .weights = weights, .type = type, .out = out};
+    if (ox_winograd_all_cuts(c) > 1)
+        ox_spread(env, (c->out_channels + t->nr - 1) / t->nr, (double)k * (double)c->out_channels,
+                  pack_pieces, &p);
+    else if (t->taps_together)
         ox_dense_pack(t, env, k, c->out_channels, weights, type, 1, k, out);
     else
         ox_conv_indirect_pack(t, env, c, weights, type, out);

@@ -173,6 +173,20 @@ struct ox_integer_lines {
 };
 enum { OX_INTEGER_LINES_ROWS = 8, OX_INTEGER_LINES_COLUMNS = 8 };
 
+/* c[i * c_row + j] = sum over p < k of a[i * a_row + p] * (b[p * b_row + j] - b_zero), modulo 2^32, for i < rows, j < n. b are s8 or u8 as
+ * they lie; a, of 9 bits, less their zero point, and 0 behind an odd k. */
+struct ox_integer_lying {
+    size_t rows, n, k;
+    const int16_t *a;
+    size_t a_row;
+    const uint8_t *b;
+    size_t b_row;
+    bool b_signed;
+    int16_t b_zero;
+    int32_t *c;
+    size_t c_row;
+};
+
 struct ox_integer {
     enum ox_cpu level;
     unsigned mr, nr;
@@ -193,6 +207,7 @@ struct ox_integer {
     /* The bytes of four rows, turned by flip, each four of one column adjacent. */
     void (*fours)(size_t n, const uint8_t *const *rows, uint8_t flip, void *out);
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS alone */
+    void (*lying)(const struct ox_integer_lying *l);                      /* NULL */
     void (*lay)(const struct ox_integer_lay *l);
     void (*mixed)(const struct ox_integer_mixed *m);
     void (*taps)(const struct ox_integer_taps *t);
@@ -219,6 +234,7 @@ void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_end_avx2(struct ox_integer *t);      /* finish() and leave() alone */
 void ox_integer_mixed_avx2(struct ox_integer *t);    /* mixed() alone */
+void ox_integer_lying_avx2(struct ox_integer *t);    /* lying() alone */
 void ox_integer_lines_avx2(struct ox_integer *t);    /* lines() and its packing alone */
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avx512(struct ox_integer *t);

@@ -227,11 +227,13 @@ static void fill(void)
         if (level >= OX_CPU_AVX2) {
             ox_integer_avx2(t);
             ox_integer_mixed_avx2(t);
+            ox_integer_lying_avx2(t);
             ox_integer_end_avx2(t);
             ox_integer_lines_avx2(t);
         }
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);
+            t->lying = NULL; /* not measured against packing */
             ox_integer_end_avx512(t);
             ox_integer_winograd_avx512(t);
         }

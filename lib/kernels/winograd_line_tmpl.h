@@ -1,5 +1,5 @@
-/* Winograd's transforms of a line: six pixels to six points, and those to four outputs. Stamped for each vector width after
- * winograd_tmpl.h. */
+/* Winograd's transforms of a line: six pixels to six points, those to four outputs, and three weights to six points. Stamped for
+ * each vector width after winograd_tmpl.h. */
 
 INLINE void winograd_in_line_part(const struct ox_winograd_in *w, size_t c, bool some, size_t m)
 {
@@ -51,4 +51,26 @@ static void winograd_out_line(const struct ox_winograd_out *w)
         winograd_out_line_part(w, c, false, VW);
     if (c < w->channels)
         winograd_out_line_part(w, c, true, w->channels - c);
+}
+
+INLINE void line_weights_part(const struct ox_winograd_weights *w, const float *in, float *out)
+{
+    VF g[3], v[6];
+#pragma GCC unroll 3
+    for (unsigned q = 0; q < 3; q++)
+        g[q] = v_load(in + q * w->tap);
+    weights_4(g, v);
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < 6; i++)
+        v_store(out + i * w->plane, v_mul(v_set1((float)scale_4[i]), v[i]));
+}
+
+static void winograd_weights_line(const struct ox_winograd_weights *w)
+{
+    const float *in = w->in;
+    float *out = w->out;
+    for (size_t u = 0; u < w->depth; u++, in += w->step, out += 2 * VW) {
+        line_weights_part(w, in, out);
+        line_weights_part(w, in + VW, out + VW);
+    }
 }

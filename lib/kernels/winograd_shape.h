@@ -24,10 +24,30 @@ static inline size_t ox_winograd_cuts(const struct ox_conv *c, unsigned axis)
     return (c->kernel[axis] + OX_WINOGRAD_TAPS - 1) / OX_WINOGRAD_TAPS;
 }
 
+/* All pieces of the kernel. */
+static inline size_t ox_winograd_all_cuts(const struct ox_conv *c)
+{
+    return ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1);
+}
+
+/* Its taps of piece `cut` along an axis: of the last one fewer, and the rest are zeros. */
+static inline size_t ox_winograd_taps(const struct ox_conv *c, size_t cut, unsigned axis)
+{
+    const size_t wide = ox_winograd_cuts(c, 1), at = axis ? cut % wide : cut / wide;
+    return ox_least(OX_WINOGRAD_TAPS, c->kernel[axis] - at * OX_WINOGRAD_TAPS);
+}
+
+/* Those of all pieces before it: pieces of a row of them follow one another. */
+static inline size_t ox_winograd_taps_before(const struct ox_conv *c, size_t cut)
+{
+    const size_t wide = ox_winograd_cuts(c, 1), row = cut / wide * OX_WINOGRAD_TAPS;
+    return row * c->kernel[1] + cut % wide * OX_WINOGRAD_TAPS * ox_winograd_taps(c, cut, 0);
+}
+
 /* What is summed at a point. */
 static inline size_t ox_winograd_depth(const struct ox_conv *c)
 {
-    return c->in_channels * ox_winograd_cuts(c, 0) * ox_winograd_cuts(c, 1);
+    return c->in_channels * ox_winograd_all_cuts(c);
 }
 
 /* Outputs of a tile along an axis. */

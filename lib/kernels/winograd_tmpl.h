@@ -158,7 +158,7 @@ INLINE void weights_strided(const VF w[3], VF v[6])
 
 enum weights_form { WEIGHTS_2, WEIGHTS_4, WEIGHTS_STRIDED };
 
-INLINE void weights_line(const enum weights_form form, const VF w[3], VF v[6])
+INLINE void weights_at(const enum weights_form form, const VF w[3], VF v[6])
 {
     if (form == WEIGHTS_4)
         weights_4(w, v);
@@ -177,15 +177,15 @@ INLINE void weights_part(const struct ox_winograd_weights *w, const enum weights
     for (unsigned q = 0; q < 3; q++) {
 #pragma GCC unroll 3
         for (unsigned r = 0; r < 3; r++)
-            g[r] = v_load(in + (3 * r + q) * w->tap);
-        weights_line(form, g, v);
+            g[r] = v_load(in + r * w->row + q * w->tap);
+        weights_at(form, g, v);
 #pragma GCC unroll 6
         for (unsigned i = 0; i < alpha; i++)
             half[i][q] = v[i];
     }
 #pragma GCC unroll 6
     for (unsigned i = 0; i < alpha; i++) {
-        weights_line(form, half[i], v);
+        weights_at(form, half[i], v);
 #pragma GCC unroll 6
         for (unsigned p = 0; p < alpha; p++, out += w->plane) {
             if (form == WEIGHTS_4)

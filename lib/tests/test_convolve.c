@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/convolve_chain.h"
+#include "kernels/convolve_impl.h"
 #include "onnxtool.h"
 #include "tests/ending.h"
 #include "tests/guarded.h"
@@ -107,6 +108,11 @@ enum { N_WAYS = OX_CONV_WINOGRAD_STRIDED_LATE + 1 };
 static bool is_strided(enum ox_conv_way way)
 {
     return way >= OX_CONV_WINOGRAD_STRIDED;
+}
+
+static bool is_line(enum ox_conv_way way)
+{
+    return way == OX_CONV_WINOGRAD_LINE || way == OX_CONV_WINOGRAD_LINE_LATE;
 }
 
 static bool is_joined(enum ox_conv_way way)
@@ -229,12 +235,14 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.in[axis] += reach;
             c.out[axis] = c.in[axis] + 2 * c.pad[axis] - reach;
         }
-    } else if (way == OX_CONV_WINOGRAD_LINE) {
+    } else if (is_line(way)) {
+        if (way == OX_CONV_WINOGRAD_LINE_LATE && dice_between(d, 0, 3) == 0)
+            c.in_channels += 256;
         make_line(d, &c);
     } else if (way >= OX_CONV_WINOGRAD2) {
         if (way >= OX_CONV_WINOGRAD2_LATE && dice_between(d, 0, 3) == 0)
             c.in_channels += 256; /* not all are transformed at a time */
-        make_3x3(d, &c, is_strided(way) ? 2 : 1, way <= OX_CONV_WINOGRAD4);
+        make_3x3(d, &c, is_strided(way) ? 2 : 1, !is_strided(way));
     } else if (way == OX_CONV_POINTWISE) {
         for (unsigned axis = 0; axis < 2; axis++) {
             c.kernel[axis] = c.stride[axis] = c.dilation[axis] = 1;
@@ -500,13 +508,58 @@ START_TEST(deep_sums_are_cut_and_put_together)
 }
 END_TEST
 
+/* 7x7, of which only some tiles go together: the error and the bits that threads and tiles leave. */
+START_TEST(large_kernels_of_many_tiles_go_in_portions)
+{
+    const struct ox_compute *t = table_at((unsigned)_i);
+    struct dice d = {9};
+    struct ox_conv c = {.batch = 1,
+                        .groups = 1,
+                        .in_channels = 72,
+                        .out_channels = 40,
+                        .kernel = {7, 8},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .pad = {3, 3},
+                        .in = {37, 43},
+                        .out = {37, 42},
+                        .in_pixel = 72,
+                        .out_pixel = 41};
+    const enum ox_conv_way way = OX_CONV_WINOGRAD2_LATE;
+    ck_assert(ox_conv_winograd_late_portion(t, &c, 2) < 50);
+    struct sides s;
+    s.in = guarded_new(&d, c.in[0] * c.in[1] * c.in_pixel, true);
+    s.out = guarded_new(&d, c.out[0] * c.out[1] * c.out_pixel, true);
+    s.weights = guarded_new(&d, c.out_channels * c.in_channels * 56, true);
+    s.packed = guarded_new(&d, ox_conv_packed(t, way, &c), false);
+    const struct ox_epilogue end = random_end(&d, &c, &s);
+    struct guarded first = guarded_new(&d, s.out.n, false);
+    ox_conv_pack(t, NULL, way, &c, s.weights.at, OX_WEIGHT_F32, s.packed.at);
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        struct ox_env *env = ox_env_new();
+        ox_env_set_threads(env, threads);
+        s.work = guarded_new(&d, ox_conv_work(t, env, way, &c), false);
+        ox_conv_run(t, env, way, &c, s.packed.at, s.in.at, s.out.at, &end, s.work.at);
+        if (threads == 1)
+            memcpy(first.at, s.out.at, s.out.n * sizeof *first.at);
+        if (threads == 1)
+            guarded_free(&s.work);
+        ox_env_release(env);
+    }
+    ck_assert(memcmp(first.at, s.out.at, s.out.n * sizeof *first.at) == 0);
+    compare(&c, &s, &end, 4 * (sqrt(72 * 56) + 4), way);
+    guarded_free(&first);
+    free_sides(&s);
+}
+END_TEST
+
 /* Mean error over the mean size of the result, against the sum in double. */
 static double mean_error(unsigned level, enum ox_conv_way way, size_t taps)
 {
     enum { CHANNELS = 64, SIDE = 12 };
     const struct ox_compute *t = table_at(level);
     const size_t stride = is_strided(way) ? 2 : 1, side = SIDE / stride;
-    const size_t down = way == OX_CONV_WINOGRAD_LINE ? 1 : taps;
+    const size_t down = is_line(way) ? 1 : taps;
     struct dice d = {5};
     struct ox_conv c = {.batch = 1,
                         .groups = 1,
@@ -558,12 +611,14 @@ START_TEST(winograd_keeps_the_error_that_is_documented)
         const double strided_late = mean_error(level, OX_CONV_WINOGRAD_STRIDED_LATE, 3);
         const double line_3 = mean_error(level, OX_CONV_WINOGRAD_LINE, 3);
         const double line_5 = mean_error(level, OX_CONV_WINOGRAD_LINE, 5);
+        const double late_3 = mean_error(level, OX_CONV_WINOGRAD_LINE_LATE, 3);
+        const double late_5 = mean_error(level, OX_CONV_WINOGRAD_LINE_LATE, 5);
         if (getenv("SHOW"))
             printf(
                 "%s: direct %.2g, F(2,3) %.2g, late %.2g, F(4,3) %.2g, late %.2g, stride 2 %.2g, "
-                "late %.2g, lines %.2g, of five taps %.2g\n",
+                "late %.2g, lines %.2g, of five taps %.2g, late %.2g, %.2g\n",
                 table_name(level), direct_error, two, two_late, four, four_late, strided,
-                strided_late, line_3, line_5);
+                strided_late, line_3, line_5, late_3, late_5);
         ck_assert(direct_error < 7.3e-7);
         ck_assert(two < 5.5e-7);
         ck_assert(four < 2e-6);
@@ -571,6 +626,8 @@ START_TEST(winograd_keeps_the_error_that_is_documented)
         ck_assert(four_late < 2e-6);
         ck_assert(strided < 7.3e-7);
         ck_assert(strided_late < 7.3e-7);
+        ck_assert(line_3 < 7.3e-7);
+        ck_assert(late_3 < 7.3e-7);
     }
 }
 END_TEST
@@ -604,7 +661,7 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
         for (unsigned axis = 0; axis < 2; axis++)
             c.stride[axis] = 2, c.out[axis] = 20;
     }
-    if (way == OX_CONV_WINOGRAD_LINE)
+    if (is_line(way))
         c.kernel[0] = 1, c.pad[0] = 0;
     if (way == OX_CONV_ABREAST || way == OX_CONV_JOINED_ABREAST || way == OX_CONV_COLUMNS)
         c.out_channels = c.out_pixel = 3;
@@ -650,6 +707,7 @@ int main(void)
     tcase_add_loop_test(tc, a_chain_gives_the_bits_of_its_stages, 0, SHAPES);
     tcase_add_loop_test(tc, deep_sums_are_cut_and_put_together, 0, 2);
     tcase_add_test(tc, winograd_keeps_the_error_that_is_documented);
+    tcase_add_loop_test(tc, large_kernels_of_many_tiles_go_in_portions, 0, (int)n_tables());
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, N_WAYS);
     suite_add_tcase(s, tc);
     return run_suite(s);

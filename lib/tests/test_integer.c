@@ -388,6 +388,49 @@ START_TEST(depthwise_lines_are_exact)
 END_TEST
 
 /* Any number of columns: sixty-fours and parts of them, and what is behind the last is not written. */
+/* Also of more depth than is widened at a time, odd ones, and columns that fill no vector. */
+START_TEST(a_right_side_that_lies_as_it_is_gives_exact_products)
+{
+    struct dice d = {(uint64_t)_i * 7907};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    if (!t->lying)
+        return;
+    const size_t k =
+        dice_between(&d, 0, 7) ? dice_between(&d, 1, 70) : dice_between(&d, 1020, 1030);
+    const size_t m = dice_between(&d, 1, 15), n = dice_between(&d, 1, 90),
+                 pad = dice_between(&d, 0, 3);
+    const size_t a_row = (k + 1) / 2 * 2, b_row = n + pad, c_row = n + dice_between(&d, 0, 3);
+    struct ox_integer_lying l = {.rows = m,
+                                 .n = n,
+                                 .k = k,
+                                 .a_row = a_row,
+                                 .b_row = b_row,
+                                 .b_signed = dice_between(&d, 0, 1),
+                                 .c_row = c_row};
+    l.b_zero = (int16_t)((int)dice_between(&d, 0, 255) - (l.b_signed ? 128 : 0));
+    int16_t *a = calloc(m * a_row, sizeof *a);
+    ck_assert(a);
+    for (size_t i = 0; i < m * a_row; i++)
+        a[i] = (int16_t)(i % a_row < k ? (int)dice_between(&d, 0, 510) - 255 : 0);
+    struct bytes b = bytes_new(&d, k * b_row - pad);
+    struct guarded c = guarded_new(&d, m * c_row, false);
+    l.a = a;
+    l.b = b.at;
+    l.c = (int32_t *)(void *)c.at;
+    t->lying(&l);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            int32_t sum = 0;
+            for (size_t p = 0; p < k; p++)
+                sum += a[i * a_row + p] * (value(b.at + p * b_row + j, l.b_signed) - l.b_zero);
+            ck_assert_int_eq(l.c[i * c_row + j], sum);
+        }
+    free(a);
+    guarded_free(&b.room);
+    guarded_free(&c);
+}
+END_TEST
+
 START_TEST(rows_of_sums_leave_as_plain_c_lets_them)
 {
     enum { ROWS = 3, MOST = 200 };
@@ -514,6 +557,7 @@ int main(void)
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, OTHERS);
+    tcase_add_loop_test(tc, a_right_side_that_lies_as_it_is_gives_exact_products, 0, 400);
     tcase_add_loop_test(tc, rows_of_sums_leave_as_plain_c_lets_them, 0, 40);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
     tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 16);

@@ -26,6 +26,7 @@ void ox_compute_avx512(struct ox_compute *t)
     t->block_floats = 1 << 17;
     t->packed_rows = 5;
     t->taps_together = true;
+    t->late_line = 0;
     if (!ox_cpu_is_amd()) { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;

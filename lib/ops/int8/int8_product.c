@@ -225,6 +225,89 @@ static enum ox_status run_stacks(struct ox_run *r, struct job *job, struct ox_er
     return ox_env_poll(r->env, err);
 }
 
+/* ---- a right side that is used once and stays as it lies ------------------------------------------------------------ */
+
+enum { LYING_COLUMNS = 64 }; /* of a task */
+
+struct lying {
+    const struct job *job;
+    const struct ox_tensor *a;
+    const uint8_t *b;
+    int32_t a_zero;
+    struct ox_integer_lying l;
+    int32_t *c;
+    int16_t *rows; /* a slot */
+    size_t slot, strips;
+};
+
+static void widen_row(const struct lying *s, size_t first, int16_t *to)
+{
+    const uint8_t *from = (const uint8_t *)s->a->data + first;
+    const int8_t *from_signed = (const int8_t *)s->a->data + first;
+    const size_t k = s->job->k;
+    const int16_t zero = (int16_t)s->a_zero;
+    if (s->a->dtype == OX_INT8)
+        for (size_t p = 0; p < k; p++)
+            to[p] = (int16_t)(from_signed[p] - zero);
+    else
+        for (size_t p = 0; p < k; p++)
+            to[p] = (int16_t)(from[p] - zero);
+    if (k % 2)
+        to[k] = 0;
+}
+
+static void run_strip(void *arg, size_t i, size_t slot)
+{
+    const struct lying *s = arg;
+    const struct job *job = s->job;
+    const size_t batch = i / s->strips, col = i % s->strips * LYING_COLUMNS;
+    struct ox_integer_lying l = s->l;
+    int16_t *rows = s->rows + slot * s->slot;
+    for (size_t row = 0; row < job->m; row++)
+        widen_row(s, (job->a_at ? job->a_at[batch] : 0) + row * job->k, rows + row * l.a_row);
+    l.a = rows;
+    l.n = job->n - col < LYING_COLUMNS ? job->n - col : LYING_COLUMNS;
+    l.b = s->b + (job->b_at ? job->b_at[batch] : 0) + col;
+    l.c = s->c + (job->c_at ? job->c_at[batch] : 0) + col;
+    job->table->lying(&l);
+}
+
+/* Whether packing would take longer than it saves. */
+static bool stays_lying(const struct ox_run *r, const struct job *job)
+{
+    enum { ROWS_MOST = 512 };
+    const struct ox_tensor *w_zero = ox_run_in(r, job->ports->w_zero);
+    return job->table->lying && job->ports == &ox_int8_ports_plain && !job->turned &&
+           job->m <= ROWS_MOST && (!w_zero || w_zero->n == 1);
+}
+
+static enum ox_status run_lying(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    const struct ox_tensor *w = ox_run_in(r, job->ports->w);
+    struct lying s = {.job = job,
+                      .a = ox_run_in(r, job->ports->x),
+                      .b = w->data,
+                      .a_zero = ox_int8_zero(ox_run_in(r, job->ports->x_zero)),
+                      .strips = (job->n + LYING_COLUMNS - 1) / LYING_COLUMNS};
+    s.l =
+        (struct ox_integer_lying){.rows = job->m,
+                                  .k = job->k,
+                                  .a_row = (job->k + 1) / 2 * 2,
+                                  .b_row = job->n,
+                                  .b_signed = w->dtype == OX_INT8,
+                                  .b_zero = (int16_t)ox_int8_zero(ox_run_in(r, job->ports->w_zero)),
+                                  .c_row = job->n};
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_INT32, job->rank, job->dims, &y, err));
+    s.c = y->data;
+    s.slot = job->m * s.l.a_row;
+    s.rows = ox_run_work(r, ox_slots(r->env) * s.slot, sizeof *s.rows, err);
+    if (!s.rows)
+        return OX_NO_MEMORY;
+    ox_spread(r->env, job->batches * s.strips, 2.0 * (double)y->n * (double)job->k, run_strip, &s);
+    return ox_env_poll(r->env, err);
+}
+
 static bool makes_nothing(const struct job *job)
 {
     return job->m == 0 || job->n == 0 || job->batches == 0;
@@ -257,13 +340,15 @@ static enum ox_status run(struct ox_run *r, struct job *job, struct ox_error *er
             (ox_run_has(r, job->ports->w_zero) && ox_run_in(r, job->ports->w_zero)->n != 1) ||
             bytes_of(job) == SIZE_MAX)
             return OX_UNSUPPORTED;
-        return run_stacks(r, job, err);
+        return stays_lying(r, job) ? run_lying(r, job, err) : run_stacks(r, job, err);
     }
     if (makes_nothing(job))
         return run_empty(r, job, err);
     if (!ox_int8_fits(r, job->ports, job->n) || !ox_int8_in(r, job->ports->w) ||
         bytes_of(job) == SIZE_MAX)
         return OX_UNSUPPORTED;
+    if (stays_lying(r, job))
+        return run_lying(r, job, err);
     void *block = ox_run_work(r, bytes_of(job), 1, err);
     if (!block)
         return OX_NO_MEMORY;
