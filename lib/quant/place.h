@@ -123,9 +123,6 @@ bool ox_place_ort_moves(const struct ox_node *node);
 bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *product);
 /* movers of integers get Q and DQ behind as well. */
 void ox_place_int8_ends(struct ox_place *place);
-/* Once Q and DQ are there: what onnxruntime would make no valid operator of, see place_half.c. remove, by index: nodes that it leaves
- * unread are set. */
-enum ox_status ox_place_half_concats(struct ox_place *place, bool *remove, struct ox_error *err);
 /* What several read of int8 activations, see place_copies.c. */
 enum ox_status ox_place_copies(struct ox_place *place, struct ox_error *err);
 /* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */

@@ -336,7 +336,7 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     if (status == OX_OK && !reason)
         status = ox_quantize_tensor(&integers, ox_env_budget(q->model->env), values, &params, err);
     if (status == OX_OK && !reason)
-        ox_quant_report_add_constant(q->report, table->name, "table", values, integers, &params);
+        ox_quant_report_add_constant(q->report, table, "table", values, integers, &params);
     ox_tensor_release(values);
     if (status != OX_OK && status != OX_INPUT)
         return status;

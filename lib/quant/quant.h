@@ -104,6 +104,15 @@ enum ox_status ox_quant_share_sizes(struct ox_quant *q, struct ox_graph *graph,
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
 /* Raises the default domain's version or adds a domain. */
 bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t version);
+/* ---- Weights of 16-bit floats: halves.c ---- */
+
+/* What is cast from halves is a weight of float32 that keeps them (OX_STORED_WIDE) ... */
+enum ox_status ox_quant_widen_weights(struct ox_quant *q, struct ox_graph *graph,
+                                      struct ox_error *err);
+/* ... and is stored as them again where it is still there. */
+enum ox_status ox_quant_narrow_weights(struct ox_quant *q, struct ox_graph *graph,
+                                       struct ox_error *err);
+
 /* Producer, IR version, order of nodes, unused constants. */
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 

@@ -50,7 +50,7 @@ static enum ox_status make(struct ox_quant *q, const struct ox_node *gather,
         goto cleanup;
     }
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, values, &params, err));
-    ox_quant_report_add_constant(q->report, value->name, "table", values, integers, &params);
+    ox_quant_report_add_constant(q->report, value, "table", values, integers, &params);
     OX_TRY_CLEANUP(ox_qparams_tensors(&params, budget, &scale, &zero, err));
     OX_TRY_CLEANUP(ox_tensor_view(&column, scale, 2, dims, err));
     out->integers = ox_quant_add_init(gather->graph, ox_quant_name(q, value->name, "_quantized"),

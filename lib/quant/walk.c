@@ -178,8 +178,7 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
-    ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
-                                 &made->params);
+    ox_quant_report_add_constant(q->report, value, "weight", values, quantized, &made->params);
     if (adds)
         ox_quant_report_add_sums(q->report, ox_saturation_can(wish->sums, 1, quantized->data),
                                  widened);
