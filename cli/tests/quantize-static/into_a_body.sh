@@ -8,7 +8,8 @@ g (int64[4] i, float[1,2,4,4] x, bool yes) => (float[16,2] q, float[N] y, float[
     ["lookup"] g1 = Gather (table, i)
     ["turn"] g2 = Transpose <perm = [1, 0]> (g1)
     ["conv"] h = Conv (x, w)
-    ["last"] t = Transpose <perm = [0, 2, 3, 1]> (h)
+    ["clip"] r = Relu (h)
+    ["last"] t = Transpose <perm = [0, 2, 3, 1]> (r)
     ["flat"] f = Reshape (t, rows)
     ["product"] q = MatMul (f, v)
     ["either"] y, z = If (yes) <
@@ -21,5 +22,5 @@ mkdir -p data
 for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx && onnxtool dump q.onnx -f text | grep -E '\[turn\]|Dequant|Cast|Gather'
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data && onnxtool check --full q.onnx
-onnxtool dump q.onnx -f text | grep -E '\[(turn|last|flat|product)\]'
+onnxtool dump q.onnx -f text | grep -E '\[(turn|clip|last|flat|product)\]'
 onnxtool parity q.onnx m.onnxtxt --test-data data/test_data_set_1 --require 'sqnr>=25' >/dev/null && echo near
