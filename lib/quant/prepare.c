@@ -178,7 +178,7 @@ static enum ox_status fold_factors(struct ox_quant *q, struct ox_graph *graph, s
 static int64_t needed_opset(const struct ox_quant_options *options)
 {
     if (options->weight_only)
-        return options->contrib ? 1 : 21; /* blocks */
+        return options->contrib ? 8 : 21; /* sums that broadcast; blocks */
     if (ox_dtype_bits(options->weight_type) != 8 || ox_dtype_bits(options->activation_type) != 8)
         return 21;
     return options->per_channel ? 13 : 11;
