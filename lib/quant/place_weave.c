@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/place.h"
+#include "quant/tied.h"
 #include "quant/unfused.h"
 
 /* ---- Parameters --------------------------------------------------------------------------------------------------- */
@@ -155,7 +156,7 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
         return ox_no_memory(err);
     replace_uses(place, value, out);
     mark->done = true;
-    return OX_OK;
+    return ox_quant_note_columns(q, value, stored, mark->scale, &mark->params, err);
 }
 
 /* Of int8 activations onnxruntime on x86 has products where nothing else reads the same integers, for it makes uint8 of them then. A pair of

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu.h"
+#include "quant/tied.h"
 
 const char *ox_quant_method_name(enum ox_quant_method method)
 {
@@ -477,6 +478,7 @@ enum ox_dtype ox_quant_stored_type(const struct ox_quant *q)
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
+    OX_TRY(ox_quant_tie(q, err));
     OX_TRY(ox_quant_drop_inits(q, err));
     for (size_t g = 0; g < model->n_graphs; g++) {
         OX_TRY(ox_quant_narrow_weights(q, model->graphs[g], err));

@@ -18,6 +18,7 @@ struct ox_quant {
     struct ox_selection nodes, excluded; /* of the model as it was given */
     const char **scopes;                 /* by graph id; see ox_quant_name_scopes() */
     struct ox_row_table *row_tables;     /* that were made, see row_table.h */
+    struct ox_columns *columns;          /* and weights with a scale an output, see tied.h */
 };
 
 /* Makes the selections. strict: a selector or an operator type that matches nothing is OX_USAGE. Release it also after a

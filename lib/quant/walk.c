@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "quant/tied.h"
+
 enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox_graph *graph,
                              struct ox_error *err)
 {
@@ -185,8 +187,11 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
     made->q = name ? ox_quant_add_init(walk->graph, name, quantized) : NULL;
     if (!made->q || !scale || !zero)
         return ox_no_memory(err);
-    return ox_quant_add_params(q, walk->graph, &made->params, scale, zero, &made->scale,
-                               &made->zero, err);
+    OX_TRY(ox_quant_add_params(q, walk->graph, &made->params, scale, zero, &made->scale,
+                               &made->zero, err));
+    return wish->outputs < 0
+               ? ox_quant_note_columns(q, value, made->q, made->scale, &made->params, err)
+               : OX_OK;
 }
 
 enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,
