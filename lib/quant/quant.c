@@ -479,6 +479,8 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
     OX_TRY(ox_quant_tie(q, err));
+    if (!q->options->compat_ort)
+        OX_TRY(ox_quant_share_bodies(q, err));
     OX_TRY(ox_quant_drop_inits(q, err));
     for (size_t g = 0; g < model->n_graphs; g++) {
         OX_TRY(ox_quant_narrow_weights(q, model->graphs[g], err));

@@ -101,6 +101,8 @@ enum ox_dtype ox_quant_stored_type(const struct ox_quant *q);
 /* Lets nodes of the graph read one of several small constants of integers that are equal; the others are left unread. */
 enum ox_status ox_quant_share_sizes(struct ox_quant *q, struct ox_graph *graph,
                                     struct ox_error *err);
+/* Puts what several graphs have been given of equal constants into the main one. */
+enum ox_status ox_quant_share_bodies(struct ox_quant *q, struct ox_error *err);
 /* Drops initializers that no node of any graph and no output uses; also from the graph's inputs. */
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
 /* Raises the default domain's version or adds a domain. */
