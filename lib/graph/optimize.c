@@ -82,7 +82,7 @@ static bool is_sound(const struct ox_model *model)
 
 static bool is_chosen(const struct ox_pass *pass, const struct ox_rewrite_plan *plan)
 {
-    if (!pass->standard && !plan->to_run)
+    if (!pass->standard && !plan->to_run && !plan->own_forms)
         return false;
     if (!plan->passes)
         return pass->level <= (plan->level ? plan->level : 2);
@@ -100,7 +100,7 @@ static enum ox_status check_names(const struct ox_rewrite_plan *plan, struct ox_
             k++;
         if (k == OX_COUNT(passes))
             return ox_fail(err, OX_USAGE, "there is no pass '%.64s'", plan->passes[i]);
-        if (!passes[k].standard && !plan->to_run)
+        if (!passes[k].standard && !plan->to_run && !plan->own_forms)
             return ox_fail(err, OX_USAGE, "pass '%.64s' makes what is not standard ONNX",
                            plan->passes[i]);
     }

@@ -32,6 +32,8 @@ struct ox_rewrite_plan {
     bool only_kept; /* the graph's outputs are needed only if they are among those kept */
     bool
         to_run; /* the result runs here and now: own operators are allowed, and inputs that have an initializer are constant */
+    bool
+        own_forms; /* passes that leave what is not standard ONNX may be asked for: the caller makes it so */
     bool repeats; /* it runs again and again: what each run would work out anew may take memory */
     bool correct_types;  /* stored types that contradict the nodes are replaced */
     bool may_be_empty;   /* open sizes of inputs may be 0; else they are taken to be at least 1 */

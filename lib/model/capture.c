@@ -55,3 +55,19 @@ bool ox_value_capture(struct ox_value *value, struct ox_value *outer)
     value->removed = true;
     return true;
 }
+
+static bool put_name(struct ox_value *value, const char *name)
+{
+    uint32_t id = value->id;
+    value->name = name;
+    return ox_strmap_add(&value->graph->names, name, strlen(name), &id, NULL);
+}
+
+bool ox_value_swap_names(struct ox_value *a, struct ox_value *b)
+{
+    struct ox_graph *graph = a->graph;
+    const char *of_a = a->name, *of_b = b->name;
+    ox_strmap_remove(&graph->names, of_a, strlen(of_a));
+    ox_strmap_remove(&graph->names, of_b, strlen(of_b));
+    return put_name(a, of_b) && put_name(b, of_a);
+}

@@ -337,6 +337,8 @@ bool ox_model_drop_symbols(struct ox_model *model);
  * around it, from here on, and takes its name, which captures of it take as well. false: it is an output, the name means something else
  * there, or out of memory; nothing was done but in the last case. */
 bool ox_value_capture(struct ox_value *value, struct ox_value *outer);
+/* Of two values of one graph that no subgraph captures. What initializes them is called as before. */
+bool ox_value_swap_names(struct ox_value *a, struct ox_value *b);
 /* By index in nodes. What they produced becomes undefined, unless another node produces it by now; graphs in their attributes
  * leave the model, so that indices in model->graphs change. */
 void ox_graph_remove_nodes(struct ox_graph *graph, const bool *remove);

@@ -98,6 +98,9 @@ static enum reach through_spectra(const struct ox_node *node, enum reach reach)
     static const char *const limiting[] = {"Clip", "Max", "Min", NULL};
     if (is_product(node))
         return FAR;
+    /* What is chosen by what was computed are boxes, whose areas detectors take the logarithm of, and no spectra. */
+    if (ox_is_op(node, "Gather") && node->n_inputs > 1 && !ox_value_stored(node->inputs[1]))
+        return NOT;
     return ox_is_any_op(node, computing) || (ox_is_any_op(node, limiting) && reach == NEAR) ? reach
                                                                                             : NOT;
 }

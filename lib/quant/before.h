@@ -17,6 +17,10 @@ enum ox_status ox_quant_before_log(struct ox_quant *q, const struct ox_graph *gr
 enum ox_status ox_quant_before_comparison(struct ox_quant *q, const struct ox_graph *graph,
                                           const uint8_t **before, struct ox_error *err);
 
+/* What movers carry into a body: before_body.c. */
+enum ox_status ox_quant_before_body(struct ox_quant *q, const struct ox_graph *graph, bool **before,
+                                    struct ox_error *err);
+
 static inline bool ox_quant_is_before(const uint8_t *before, const struct ox_value *value)
 {
     return before && value && before[value->id];

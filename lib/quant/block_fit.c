@@ -154,6 +154,18 @@ static void fit_without_outliers(struct fitting *f)
     }
 }
 
+/* The whole range, of whatever size. */
+static struct ox_block_fit plain_fit(const struct fitting *f, float low, float high)
+{
+    const double least = f->symmetric ? -fmax(-(double)low, (double)high) : (double)low;
+    const double most = f->symmetric ? -least : (double)high;
+    const int steps = f->symmetric ? 2 * f->most : f->most - f->least;
+    const float scale = ox_block_scale((float)((most - least) / steps), f->real);
+    if (scale == 0 || !isfinite(scale) || !isfinite(1 / scale))
+        return f->best;
+    return (struct ox_block_fit){scale, f->symmetric ? 0 : (int)lrint(-least / (double)scale)};
+}
+
 struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *values,
                                  const float *importance, size_t m)
 {
@@ -172,8 +184,8 @@ struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *value
         fit_symmetric(&f, -low > high ? -low : high, steps);
     else
         fit_range(&f, low, high, steps);
-    if (f.cost == INFINITY)
-        return f.best;
+    if (f.cost == INFINITY) /* zeros, or squares beyond float32 */
+        return plain_fit(&f, low, high);
     refine(&f);
     if (b->method == OX_WEIGHT_HQQ) { /* from there on, so that no block is worse for it */
         fit_without_outliers(&f);

@@ -1,6 +1,7 @@
 /* The fewest nodes left in float that a budget of accuracy needs: each node's worth is measured once, then the most worthy go first. */
 #include "quant/budget.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +19,16 @@ static int by_loss(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-double ox_budget_loss(const struct ox_judged *judged, enum ox_quant_metric metric)
+double ox_budget_loss(const struct ox_judged *judged, enum ox_quant_metric metric, bool sure)
 {
+    const double more = sure ? 1 + ox_judged_error(judged) : 1; /* of the noise */
     switch (metric) {
-    case OX_QUANT_COSINE:
-        return 1 - judged->cosine;
-    case OX_QUANT_TOP1:
+    case OX_QUANT_COSINE: /* half of what the noise is of the signal */
+        return (1 - judged->cosine) * more;
+    case OX_QUANT_TOP1: /* answers are counted */
         return judged->top1_changed;
     default:
-        return -judged->sqnr_db;
+        return -judged->sqnr_db + 10 * log10(more);
     }
 }
 
@@ -75,17 +77,17 @@ enum ox_status ox_budget_meet(struct ox_arena *arena, const struct ox_quant_opti
     for (size_t i = 0; i < n; i++) {
         names[n_kept] = candidates[i].name;
         OX_TRY(attempt(arg, names, n_kept + 1, &judged, err));
-        candidates[i].loss = ox_budget_loss(&judged, options->metric);
+        candidates[i].loss = ox_budget_loss(&judged, options->metric, false);
     }
     qsort(candidates, n, sizeof *candidates, by_loss);
     size_t used = 0;
     OX_TRY(attempt(arg, names, n_kept, &judged, err));
-    *met = ox_budget_loss(&judged, options->metric) <= most_loss(options);
+    *met = ox_budget_loss(&judged, options->metric, true) <= most_loss(options);
     while (!*met && used < n) {
         names[n_kept + used] = candidates[used].name;
         used++;
         OX_TRY(attempt(arg, names, n_kept + used, &judged, err));
-        *met = ox_budget_loss(&judged, options->metric) <= most_loss(options);
+        *met = ox_budget_loss(&judged, options->metric, true) <= most_loss(options);
     }
     *met_by = judged;
     *excluded = names;

@@ -40,7 +40,8 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
         *reason = "what it gathers from is no constant of float32";
         return OX_OK;
     }
-    if (!walk->q->options->compat_ort && ox_row_table_serves(node)) {
+    const bool carried = walk->before_body && walk->before_body[node->outputs[0]->id];
+    if (!walk->q->options->compat_ort && ox_row_table_serves(node, carried)) {
         OX_TRY(ox_walk_keep(walk, node, err));
         OX_TRY(ox_row_table_gather(walk->q, node, reason, err));
         if (!*reason)
@@ -49,6 +50,10 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
     }
     if (stored->dtype == OX_FLOAT16 && ox_graph_opset(walk->graph, "") < 19) {
         *reason = "DequantizeLinear takes float16 since opset 19";
+        return OX_OK;
+    }
+    if (carried) {
+        *reason = "onnxruntime carries DequantizeLinear into the body that reads it, and fails";
         return OX_OK;
     }
     const struct ox_weight_wish wish = {.type = OX_UINT8, .axis = -1, .outputs = -1};
@@ -121,6 +126,8 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
         OX_TRY(ox_quant_before_log(q, graph, &walk.before_log, err));
     if (!q->options->compat_ort)
         OX_TRY(ox_quant_before_comparison(q, graph, &walk.before_comparison, err));
+    if (!q->options->compat_ort)
+        OX_TRY(ox_quant_before_body(q, graph, &walk.before_body, err));
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
         OX_TRY(ox_cancel_plan(q, graph->nodes[i], &walk.plans[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)

@@ -97,13 +97,27 @@ static bool all_zero(const struct ox_qparams *params)
     return zero;
 }
 
-/* x * w -> out, in integers. */
+/* Integers of a matrix turned around: a quarter of the bytes of its floats. */
+static enum ox_status turn_codes(struct ox_walk *walk, const struct ox_value *value,
+                                 struct ox_walked *x, struct ox_error *err)
+{
+    static const int64_t around[] = {1, 0};
+    struct ox_value *turned = ox_walk_new(walk, value->name, "_quantized_transposed");
+    struct ox_node *node =
+        turned ? ox_walk_add(walk, "Transpose", "", "", &x->q, 1, &turned, 1) : NULL;
+    x->q = turned;
+    return node && ox_node_set_ints(node, "perm", around, 2) ? OX_OK : ox_no_memory(err);
+}
+
+/* x * w -> out, in integers. turned: x is transposed first. */
 static enum ox_status multiply(struct ox_walk *walk, const char *name, struct ox_value *input,
-                               const struct ox_walked *w, struct ox_value *out,
+                               bool turned, const struct ox_walked *w, struct ox_value *out,
                                struct ox_error *err)
 {
     struct ox_walked x;
     OX_TRY(quantize_input(walk, input, &x, err));
+    if (turned)
+        OX_TRY(turn_codes(walk, input, &x, err));
     struct ox_value *sums = ox_walk_new(walk, out->name, "_output_quantized");
     const char *q_name = *name ? ox_quant_name(walk->q, name, "_quant") : "";
     struct ox_value *inputs[] = {x.q, w->q, x.zero, w->zero};
@@ -178,7 +192,7 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
-    OX_TRY(multiply(walk, node->name, node->inputs[0], &weight, node->outputs[0], err));
+    OX_TRY(multiply(walk, node->name, node->inputs[0], false, &weight, node->outputs[0], err));
     ox_walk_drop(walk, node);
     return OX_OK;
 }
@@ -195,13 +209,39 @@ static enum ox_status transposed(struct ox_walk *walk, const struct ox_value *va
     return *out ? OX_OK : ox_no_memory(err);
 }
 
+/* Factors of constants went into them when the model was prepared. */
 static const char *no_gemm(const struct ox_quant *q, const struct ox_node *node)
 {
-    if (ox_quant_float_attr(node, "alpha", 1) != 1 || ox_quant_float_attr(node, "beta", 1) != 1)
+    const bool compat = q->options->compat_ort;
+    if (ox_quant_float_attr(node, "alpha", 1) != 1 ||
+        (compat && ox_quant_float_attr(node, "beta", 1) != 1))
         return "its alpha or beta is not 1";
-    if (ox_quant_int_attr(node, "transA", 0))
+    if (compat && ox_quant_int_attr(node, "transA", 0))
         return "its first input is transposed";
     return no_product(q, node);
+}
+
+/* product + beta * c -> out. */
+static enum ox_status add_term(struct ox_walk *walk, const struct ox_node *gemm, const char *name,
+                               struct ox_value *product, struct ox_error *err)
+{
+    struct ox_quant *q = walk->q;
+    struct ox_value *term = gemm->inputs[2], *out = gemm->outputs[0];
+    const float beta = ox_quant_float_attr(gemm, "beta", 1);
+    if (beta != 1) {
+        struct ox_tensor *factor;
+        OX_TRY(ox_tensor_new(&factor, ox_env_budget(q->model->env), OX_FLOAT32, 0, NULL, err));
+        *(float *)factor->data = beta;
+        struct ox_value *scaled = ox_walk_new(walk, out->name, "_scaled_C");
+        struct ox_value *factors[] = {
+            term, ox_quant_add_init(walk->graph, ox_quant_name(q, out->name, "_beta"), factor)};
+        if (!scaled || !factors[1] || !ox_walk_value(walk, factors[1]) ||
+            !ox_walk_add(walk, "Mul", "", "", factors, 2, &scaled, 1))
+            return ox_no_memory(err);
+        term = scaled;
+    }
+    struct ox_value *terms[] = {product, term};
+    return ox_walk_add(walk, "Add", "", name, terms, 2, &out, 1) ? OX_OK : ox_no_memory(err);
 }
 
 /* Gemm is MatMul and Add: the product runs on integers, the addition in float. */
@@ -214,7 +254,9 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
     if (*reason)
         return OX_OK;
     struct ox_value *b = node->inputs[1], *out = node->outputs[0];
-    bool has_bias = node->n_inputs > 2 && node->inputs[2];
+    const bool turned = ox_quant_int_attr(node, "transA", 0) != 0;
+    const bool has_bias =
+        node->n_inputs > 2 && node->inputs[2] && ox_quant_float_attr(node, "beta", 1) != 0;
     struct ox_walked *w;
     if (ox_value_stored(b)->rank != 2) {
         *reason = "its weight is no matrix";
@@ -237,12 +279,9 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
     const char *add_name = *node->name ? ox_quant_name(q, node->name, "_Add") : "";
     if (!product || !name || !add_name)
         return ox_no_memory(err);
-    OX_TRY(multiply(walk, name, node->inputs[0], &weight, product, err));
-    if (has_bias) {
-        struct ox_value *terms[] = {product, node->inputs[2]};
-        if (!ox_walk_add(walk, "Add", "", add_name, terms, 2, &out, 1))
-            return ox_no_memory(err);
-    }
+    OX_TRY(multiply(walk, name, node->inputs[0], turned, &weight, product, err));
+    if (has_bias)
+        OX_TRY(add_term(walk, node, add_name, product, err));
     ox_walk_drop(walk, node);
     return OX_OK;
 }

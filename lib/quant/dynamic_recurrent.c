@@ -42,7 +42,7 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     if (ox_saturation_avoided(q->options))
         OX_TRY_CLEANUP(ox_saturation_widen(&sums, 1, flat, &params, &q->arena, &widened, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&rows, budget, flat, &params, err));
-    ox_quant_report_add_constant(q->report, value->name, "weight", flat, rows, &params);
+    ox_quant_report_add_constant(q->report, value, "weight", flat, rows, &params);
     ox_quant_report_add_sums(q->report, ox_saturation_can(&sums, 1, rows->data), widened);
     OX_TRY_CLEANUP(ox_tensor_new(&turned, budget, OX_INT8, 3, back, err));
     for (int64_t i = 0; i < d * r; i++) {

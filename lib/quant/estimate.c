@@ -12,6 +12,8 @@ static uint64_t constant_bytes(const struct ox_model *model)
         const struct ox_graph *graph = model->graphs[g];
         for (size_t i = 0; i < graph->n_inits; i++) {
             const struct ox_stored *stored = graph->inits[i];
+            if (stored->place == OX_STORED_WIDE)
+                stored = stored->narrow;
             size_t n;
             uint64_t bytes;
             if (ox_dims_count(stored->rank, stored->dims, &n) &&

@@ -19,36 +19,51 @@ static bool is_gather(const struct ox_node *node)
 }
 
 /* NULL: the node reads rows of a table. */
-static const char *reads_no_row(const struct tables *t, const struct ox_quant_use *use)
+static const char *reads_no_row(const struct tables *t, const struct ox_node *node, size_t index)
 {
-    if (!is_gather(use->node) || use->index)
+    if (!is_gather(node) || index)
         return "another node reads its table too";
-    if (ox_quant_int_attr(use->node, "axis", 0))
+    if (ox_quant_int_attr(node, "axis", 0))
         return "it does not gather rows";
-    return ox_quant_unwanted(t->q, use->node);
+    return ox_quant_unwanted(t->q, node);
+}
+
+/* NULL: all nodes of the graph that read the table, captured or not, read its rows. */
+static const char *reads_no_rows(const struct tables *t, const struct ox_graph *graph,
+                                 const struct ox_value *table)
+{
+    const char *reason = NULL;
+    for (size_t i = 0; i < graph->n_nodes && !reason; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        for (size_t k = 0; k < node->n_inputs && !reason; k++) {
+            if (node->inputs[k] && ox_value_origin(node->inputs[k]) == table)
+                reason = reads_no_row(t, node, k);
+        }
+    }
+    return reason;
 }
 
 static const char *no_table(const struct tables *t, const struct ox_value *value)
 {
     enum { LEAST_BYTES = 4096 }; /* what nodes and names add is less */
     const struct ox_stored *stored = ox_value_stored(value);
+    const struct ox_value *table = ox_value_origin(value);
+    const struct ox_model *model = t->q->model;
     const size_t block = t->q->options->block_size;
-    if (ox_graph_opset(t->q->model->graph, "") < 21)
+    const char *reason = NULL;
+    if (ox_graph_opset(model->graph, "") < 21)
         return "DequantizeLinear takes blocks since opset 21";
-    if (value->graph != t->graph || value->outer || value->is_output || t->uses.captured[value->id])
-        return "its table is read in another graph too";
+    if (table->is_output)
+        return "its table is an output too";
     if (stored->rank != 2)
         return "its table is no matrix";
     if (stored->dims[1] < (int64_t)block)
         return "rows of its table are shorter than a block";
     if (stored->dims[0] * stored->dims[1] * (int64_t)ox_dtype_size(stored->dtype) < LEAST_BYTES)
         return "its table is small";
-    for (size_t i = t->uses.first[value->id]; i < t->uses.first[value->id + 1]; i++) {
-        const char *reason = reads_no_row(t, &t->uses.uses[i]);
-        if (reason)
-            return reason;
-    }
-    return NULL;
+    for (size_t g = 0; g < model->n_graphs && !reason; g++)
+        reason = reads_no_rows(t, model->graphs[g], table);
+    return reason;
 }
 
 /* The columns of [rows, columns] as rows. */

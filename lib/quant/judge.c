@@ -171,6 +171,12 @@ static double surely_over_zero(const double *values, size_t n)
     return spread > 0 ? mean / sqrt(spread / (count - 1) / count) : mean > 0 ? INFINITY : 0;
 }
 
+double ox_judged_error(const struct ox_judged *judged)
+{
+    const double errors = surely_over_zero(judged->noise, judged->n_samples);
+    return isfinite(errors) && errors > 0 ? 1 / errors : 0;
+}
+
 double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b)
 {
     const double stricter = 1; /* ratios do not see what a few samples lose */

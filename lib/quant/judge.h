@@ -27,6 +27,8 @@ struct ox_judged {
 /* How sure it is that `a` is noisier than `b` on samples like these, in standard errors: of the mean difference, or, less one, of the
  * mean logarithm of the ratio, as a few samples far noisier than the others hide what all gain. Infinite when either is no number. */
 double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b);
+/* The standard error of the mean noise of a sample, as a share of it; 0 where it is no number. */
+double ox_judged_error(const struct ox_judged *judged);
 enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
                               struct ox_judged *judged, struct ox_error *err);
 

@@ -158,10 +158,10 @@ bool ox_place_absorb(struct ox_place *place, struct ox_node *node)
 {
     struct ox_value *in = node->inputs[0], *out = node->outputs[0];
     struct ox_node *producer = in->producer;
-    /* A subgraph that captures the output would read what is not clipped yet. */
+    /* A subgraph that captures the output, or what movers make of it, would read what is not clipped yet. */
     if (!producer || in->is_output || in->is_input || place->uses.captured[in->id] ||
-        place->uses.captured[out->id] || ox_quant_n_uses(&place->uses, in) != 1 ||
-        !ox_place_mark(place, out)->has_range)
+        place->uses.captured[out->id] || (place->before_body && place->before_body[out->id]) ||
+        ox_quant_n_uses(&place->uses, in) != 1 || !ox_place_mark(place, out)->has_range)
         return false;
     producer->outputs[in->output_index] = out;
     out->producer = producer;

@@ -57,6 +57,7 @@ struct ox_place {
     bool float_transposed;              /* transposed convolutions have integer weights alone */
     bool cancelling;                    /* weights are rounded so that errors cancel */
     const uint8_t *before_cubic, *before_log, *before_comparison; /* before.h */
+    bool *before_body;                                            /* NULL: not looked for */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
@@ -123,9 +124,8 @@ bool ox_place_ort_moves(const struct ox_node *node);
 bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *product);
 /* movers of integers get Q and DQ behind as well. */
 void ox_place_int8_ends(struct ox_place *place);
-/* Once Q and DQ are there: what onnxruntime would make no valid operator of, see place_half.c. remove, by index: nodes that it leaves
- * unread are set. */
-enum ox_status ox_place_half_concats(struct ox_place *place, bool *remove, struct ox_error *err);
+/* Once Q and DQ are there: what goes into bodies is read before it is rounded. remove, by index: nodes that are unread then. */
+enum ox_status ox_place_before_bodies(struct ox_place *place, bool *remove, struct ox_error *err);
 /* What several read of int8 activations, see place_copies.c. */
 enum ox_status ox_place_copies(struct ox_place *place, struct ox_error *err);
 /* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */

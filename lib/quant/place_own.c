@@ -314,7 +314,8 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     const char *reason = ox_quant_unwanted(q, node);
     if (!stored || !ox_quant_is_float(stored->dtype) || stored->rank < 2 || !out)
         return OX_OK;
-    if (ox_row_table_serves(node)) {
+    const bool carried = place->before_body[out->id];
+    if (ox_row_table_serves(node, carried)) {
         if (!reason)
             OX_TRY(ox_row_table_gather(q, node, &reason, err));
         place->gone[node->index] = !reason;
@@ -323,6 +324,8 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     }
     if (!reason && !ox_place_can(place, table))
         reason = "DequantizeLinear takes float16 since opset 19";
+    if (!reason && carried)
+        reason = "onnxruntime carries DequantizeLinear into the body that reads it, and fails";
     struct ox_tensor *values, *integers;
     struct ox_qparams params;
     enum ox_dtype real;
@@ -336,7 +339,7 @@ static enum ox_status place_table(struct ox_place *place, struct ox_node *node,
     if (status == OX_OK && !reason)
         status = ox_quantize_tensor(&integers, ox_env_budget(q->model->env), values, &params, err);
     if (status == OX_OK && !reason)
-        ox_quant_report_add_constant(q->report, table->name, "table", values, integers, &params);
+        ox_quant_report_add_constant(q->report, table, "table", values, integers, &params);
     ox_tensor_release(values);
     if (status != OX_OK && status != OX_INPUT)
         return status;
@@ -597,6 +600,7 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     struct ox_graph *graph = place->graph;
     OX_TRY(ox_quant_before_cubic(place->q, graph, &place->before_cubic, err));
     OX_TRY(ox_quant_before_comparison(place->q, graph, &place->before_comparison, err));
+    OX_TRY(ox_quant_before_body(place->q, graph, &place->before_body, err));
     if (ox_dtype_bits(place->q->options->activation_type) == 8)
         OX_TRY(ox_quant_before_log(place->q, graph, &place->before_log, err));
     for (size_t i = 0; i < place->n_nodes; i++) {

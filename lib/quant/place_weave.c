@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/place.h"
+#include "quant/tied.h"
 #include "quant/unfused.h"
 
 /* ---- Parameters --------------------------------------------------------------------------------------------------- */
@@ -137,8 +138,7 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
     OX_TRY(ox_quant_values(q, value, &values, &real, err));
     enum ox_status status = ox_place_integers(place, value, values, &quantized, err);
     if (status == OX_OK)
-        ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
-                                     &mark->params);
+        ox_quant_report_add_constant(q->report, value, "weight", values, quantized, &mark->params);
     ox_tensor_release(values);
     if (status != OX_OK)
         return status;
@@ -156,7 +156,7 @@ static enum ox_status weave_constant(struct ox_place *place, struct ox_value *va
         return ox_no_memory(err);
     replace_uses(place, value, out);
     mark->done = true;
-    return OX_OK;
+    return ox_quant_note_columns(q, value, stored, mark->scale, &mark->params, err);
 }
 
 /* Of int8 activations onnxruntime on x86 has products where nothing else reads the same integers, for it makes uint8 of them then. A pair of
@@ -384,15 +384,6 @@ static enum ox_status add_bias_params(struct ox_place *place, const struct ox_va
     return *scale ? OX_OK : ox_no_memory(err);
 }
 
-/* In float16 the product of two scales is 0 soon. Nothing adds such a bias to integers, so any scale serves; left in float, it is
- * quantized by onnxruntime, with a scale of 0. */
-static float bias_scale(const struct ox_quant *q, const struct ox_qparams *params, float product)
-{
-    if (params->real != OX_FLOAT16 || q->options->compat_ort)
-        return product;
-    return ox_qparam_scale(fmax((double)product, 0x1p-20), OX_FLOAT16);
-}
-
 static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bias *bias,
                                  struct ox_error *err)
 {
@@ -407,8 +398,8 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
     if (!params.pairs)
         return ox_no_memory(err);
     for (size_t i = 0; i < params.n; i++)
-        params.pairs[i].scale = bias_scale(
-            q, &params, input->params.pairs[0].scale * weight->params.pairs[i].scale * bias->beta);
+        params.pairs[i].scale =
+            input->params.pairs[0].scale * weight->params.pairs[i].scale * bias->beta;
     struct ox_tensor *values, *quantized = NULL;
     bool clipped;
     enum ox_status status;
@@ -423,7 +414,7 @@ static enum ox_status weave_bias(struct ox_place *place, const struct ox_mark_bi
     if (clipped)
         ox_quant_report_add_note(q->report, "the bias '%s' leaves int32 and is clipped",
                                  bias->bias->name);
-    ox_quant_report_add_constant(q->report, bias->bias->name, "bias", values, quantized, &params);
+    ox_quant_report_add_constant(q->report, bias->bias, "bias", values, quantized, &params);
     const char *name = ox_quant_name(q, bias->bias->name, "_quantized");
     struct ox_value *stored = ox_quant_add_init(place->graph, name, ox_tensor_ref(quantized));
     struct ox_value *out = ox_graph_add_value(
@@ -505,8 +496,8 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     if (!remove)
         return ox_no_memory(err);
     memcpy(remove, place->gone, place->n_nodes * sizeof *remove);
-    if (!place->q->options->compat_ort)
-        OX_TRY(ox_place_half_concats(place, remove, err));
+    if (place->before_body)
+        OX_TRY(ox_place_before_bodies(place, remove, err));
     ox_graph_remove_nodes(graph, remove);
     return ox_place_copies(place, err);
 }

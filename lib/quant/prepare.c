@@ -178,7 +178,7 @@ static enum ox_status fold_factors(struct ox_quant *q, struct ox_graph *graph, s
 static int64_t needed_opset(const struct ox_quant_options *options)
 {
     if (options->weight_only)
-        return options->contrib ? 1 : 21; /* blocks */
+        return options->contrib ? 8 : 21; /* sums that broadcast; blocks */
     if (ox_dtype_bits(options->weight_type) != 8 || ox_dtype_bits(options->activation_type) != 8)
         return 21;
     return options->per_channel ? 13 : 11;
@@ -189,20 +189,6 @@ static int64_t opset_of_ort(const struct ox_model *model, const struct ox_quant_
 {
     const int64_t needed = needed_opset(options);
     return needed == 21 ? needed : ox_graph_opset(model->graph, "") < 10 ? 11 : 1;
-}
-
-/* QuantizeLinear and DequantizeLinear take float16 since opset 19: a model of such weights alone needs it. */
-static int64_t opset_of_halves(const struct ox_model *model, const struct ox_quant_options *options)
-{
-    bool halves = false, floats = false;
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        for (size_t i = 0; i < model->graphs[g]->n_values; i++) {
-            const struct ox_stored *stored = ox_value_stored(model->graphs[g]->values[i]);
-            halves |= stored && stored->dtype == OX_FLOAT16 && stored->rank >= 2;
-            floats |= stored && stored->dtype == OX_FLOAT32 && stored->rank >= 2;
-        }
-    }
-    return halves && !floats && !options->weight_only && !options->compat_ort ? 19 : 1;
 }
 
 static enum ox_status raise_opset(struct ox_model *model, int64_t needed, struct ox_error *err)
@@ -235,18 +221,24 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     /* No runtime pads integers between Q and DQ: convolutions do. Nor does one fold factors and sums into weights behind DQ. */
     static const char *const passes[] = {"part-products",   "fold-constants", "drop-identities",
                                          "fold-batch-norm", "fold-padding",   "name-gates",
-                                         "merge-equal",     "drop-dead"};
-    struct ox_rewrite_plan plan = {.level = 2, .passes = passes, .n_passes = OX_COUNT(passes)};
+                                         "merge-equal",     "drop-dead",      "widen-halves"};
+    /* Blocks of weights serve products of halves as they are. */
+    struct ox_rewrite_plan plan = {.level = 2,
+                                   .passes = passes,
+                                   .n_passes = OX_COUNT(passes) - options->weight_only,
+                                   .own_forms = true};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK)
         status = raise_opset(
             model, options->compat_ort ? opset_of_ort(model, options) : needed_opset(options), err);
-    if (status == OX_OK)
-        status = raise_opset(model, opset_of_halves(model, options), err);
     if (status == OX_OK && !options->compat_ort && model->n_functions) {
         size_t n_calls; /* what stands in a function can then be calibrated like all else */
         status = ox_inline_functions(model, &n_calls, err);
+    }
+    for (size_t g = 0; g < model->n_graphs && status == OX_OK && !options->compat_ort; g++) {
+        if (!model->graphs[g]->function)
+            status = ox_quant_widen_weights(&q, model->graphs[g], err);
     }
     if (status == OX_OK && !options->compat_ort) {
         status = ox_rewrite_model(model, &plan, NULL, err);

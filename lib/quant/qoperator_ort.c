@@ -203,7 +203,7 @@ static enum ox_status bias_of(struct qop *p, struct ox_value *bias, const struct
     bool clipped;
     OX_TRY_CLEANUP(
         ox_quantize_bias(&integers, ox_env_budget(q->model->env), values, &params, &clipped, err));
-    ox_quant_report_add_constant(q->report, bias->name, "bias", values, integers, &params);
+    ox_quant_report_add_constant(q->report, bias, "bias", values, integers, &params);
     struct ox_walked made = {.params = params};
     made.q = ox_quant_add_init(p->walk.graph, ox_quant_name(q, bias->name, "_quantized"),
                                ox_tensor_ref(integers));

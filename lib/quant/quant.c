@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu.h"
+#include "quant/tied.h"
 
 const char *ox_quant_method_name(enum ox_quant_method method)
 {
@@ -477,9 +478,14 @@ enum ox_dtype ox_quant_stored_type(const struct ox_quant *q)
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
+    OX_TRY(ox_quant_tie(q, err));
+    if (!q->options->compat_ort)
+        OX_TRY(ox_quant_share_bodies(q, err));
     OX_TRY(ox_quant_drop_inits(q, err));
-    for (size_t g = 0; g < model->n_graphs; g++)
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        OX_TRY(ox_quant_narrow_weights(q, model->graphs[g], err));
         OX_TRY(ox_graph_sort(model->graphs[g], err));
+    }
     if (!ox_model_part_names(model))
         return ox_no_memory(err);
     if (model->ir_version < least_ir(model))

@@ -18,6 +18,7 @@ struct ox_quant {
     struct ox_selection nodes, excluded; /* of the model as it was given */
     const char **scopes;                 /* by graph id; see ox_quant_name_scopes() */
     struct ox_row_table *row_tables;     /* that were made, see row_table.h */
+    struct ox_columns *columns;          /* and weights with a scale an output, see tied.h */
 };
 
 /* Makes the selections. strict: a selector or an operator type that matches nothing is OX_USAGE. Release it also after a
@@ -100,10 +101,21 @@ enum ox_dtype ox_quant_stored_type(const struct ox_quant *q);
 /* Lets nodes of the graph read one of several small constants of integers that are equal; the others are left unread. */
 enum ox_status ox_quant_share_sizes(struct ox_quant *q, struct ox_graph *graph,
                                     struct ox_error *err);
+/* Puts what several graphs have been given of equal constants into the main one. */
+enum ox_status ox_quant_share_bodies(struct ox_quant *q, struct ox_error *err);
 /* Drops initializers that no node of any graph and no output uses; also from the graph's inputs. */
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
 /* Raises the default domain's version or adds a domain. */
 bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t version);
+/* ---- Weights of 16-bit floats: halves.c ---- */
+
+/* What is cast from halves is a weight of float32 that keeps them (OX_STORED_WIDE) ... */
+enum ox_status ox_quant_widen_weights(struct ox_quant *q, struct ox_graph *graph,
+                                      struct ox_error *err);
+/* ... and is stored as them again where it is still there. */
+enum ox_status ox_quant_narrow_weights(struct ox_quant *q, struct ox_graph *graph,
+                                       struct ox_error *err);
+
 /* Producer, IR version, order of nodes, unused constants. */
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/value.h"
 #include "quant/blocked.h"
 
 struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget)
@@ -128,18 +129,27 @@ static double decibel(double signal, double noise)
     return 10 * log10(fmax(signal, 1e-300) / noise);
 }
 
-void ox_quant_report_add_constant(struct ox_quant_report *report, const char *name,
+/* Bytes of an element in the model as it was. */
+static size_t element_bytes(const struct ox_value *value, enum ox_dtype otherwise)
+{
+    const struct ox_stored *stored = ox_value_stored(value);
+    if (stored && stored->place == OX_STORED_WIDE)
+        stored = stored->narrow;
+    return ox_dtype_size(stored ? stored->dtype : otherwise);
+}
+
+void ox_quant_report_add_constant(struct ox_quant_report *report, const struct ox_value *value,
                                   const char *kind, const struct ox_tensor *values,
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params)
 {
     struct ox_quant_tensor row = {
-        .name = name, .kind = kind, .type = quantized->dtype, .accumulated_db = NAN};
+        .name = value->name, .kind = kind, .type = quantized->dtype, .accumulated_db = NAN};
     uint64_t packed = 0;
     ox_dtype_packed_bytes(quantized->dtype, quantized->n, &packed);
     row.axis = params->axis;
     row.n = params->n;
-    row.bytes_before = values->n * ox_dtype_size(params->real);
+    row.bytes_before = values->n * element_bytes(value, params->real);
     row.bytes_after = packed + params->n * (ox_dtype_size(params->real) + 1);
     row.scale = params->n ? (double)params->pairs[0].scale : 1;
     row.zero_point = params->n ? params->pairs[0].zero : 0;

@@ -28,7 +28,7 @@ struct ox_quant_report *ox_quant_report_new(struct ox_budget *budget);
 void ox_quant_report_add_node(struct ox_quant_report *report, const struct ox_node *node,
                               const char *name, const char *reason);
 /* A constant with its float32 values before and quantized. */
-void ox_quant_report_add_constant(struct ox_quant_report *report, const char *name,
+void ox_quant_report_add_constant(struct ox_quant_report *report, const struct ox_value *value,
                                   const char *kind, const struct ox_tensor *values,
                                   const struct ox_tensor *quantized,
                                   const struct ox_qparams *params);

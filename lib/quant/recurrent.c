@@ -22,7 +22,7 @@ static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t in
     OX_TRY_CLEANUP(ox_qparams_of_tensor(&params, &q->arena, rows, 0, ox_quant_stored_type(q), real,
                                         true, false, false, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, rows, &params, err));
-    ox_quant_report_add_constant(q->report, value->name, "weight", rows, integers, &params);
+    ox_quant_report_add_constant(q->report, value, "weight", rows, integers, &params);
     OX_TRY_CLEANUP(ox_tensor_view(&shaped, integers, 3, in->dims, err));
     OX_TRY_CLEANUP(ox_qparams_tensors(&params, budget, &scale, &zero, err));
     OX_TRY_CLEANUP(ox_tensor_view(&column, scale, 3, scales, err));

@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-bool ox_row_table_serves(const struct ox_node *gather)
+bool ox_row_table_serves(const struct ox_node *gather, bool narrow_too)
 {
     enum { LEAST_COLUMNS = 40 }; /* a scale of float16 is then at most a twentieth of its row */
     const struct ox_value *table = gather->n_inputs == 2 ? gather->inputs[0] : NULL;
     const struct ox_stored *stored = ox_value_stored(table);
     return stored && gather->inputs[1] && gather->n_outputs == 1 && gather->outputs[0] &&
            ox_quant_is_float(stored->dtype) && stored->rank == 2 &&
-           stored->dims[1] >= LEAST_COLUMNS && ox_quant_int_attr(gather, "axis", 0) == 0;
+           (narrow_too || stored->dims[1] >= LEAST_COLUMNS) &&
+           ox_quant_int_attr(gather, "axis", 0) == 0;
 }
 
 /* Scales are float16 where all are normal numbers of it. */
@@ -50,7 +51,7 @@ static enum ox_status make(struct ox_quant *q, const struct ox_node *gather,
         goto cleanup;
     }
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, values, &params, err));
-    ox_quant_report_add_constant(q->report, value->name, "table", values, integers, &params);
+    ox_quant_report_add_constant(q->report, value, "table", values, integers, &params);
     OX_TRY_CLEANUP(ox_qparams_tensors(&params, budget, &scale, &zero, err));
     OX_TRY_CLEANUP(ox_tensor_view(&column, scale, 2, dims, err));
     out->integers = ox_quant_add_init(gather->graph, ox_quant_name(q, value->name, "_quantized"),

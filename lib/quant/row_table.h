@@ -11,8 +11,8 @@ struct ox_row_table {
     struct ox_row_table *next;
 };
 
-/* Whether the node takes rows of a constant table that are long enough to have a scale each. */
-bool ox_row_table_serves(const struct ox_node *gather);
+/* Whether the node takes rows of a constant table, long enough to have a scale each or of any length. */
+bool ox_row_table_serves(const struct ox_node *gather, bool narrow_too);
 
 /* Puts Gather of integers, Gather of scales, Cast and Mul beside the node, which is to be taken out. *reason: why it stays instead. */
 enum ox_status ox_row_table_gather(struct ox_quant *q, struct ox_node *gather, const char **reason,

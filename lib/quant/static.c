@@ -23,12 +23,14 @@ struct search {
     struct ox_model *model;
     const struct ox_calibration *calibration;
     const struct ox_quant_options *options;
+    const struct ox_calibration *ranges; /* that ways are judged with; NULL: calibration */
     struct ox_judge judge;
     struct ox_channels channels;
     struct ox_arena arena;
     struct repairs best;
     struct ox_quant_options chosen; /* with what the budget leaves in float */
     struct ox_judged best_judged;
+    struct ox_judged met_by; /* what the budget was met by */
     double
         unseen_db; /* what those held out come to by ranges that they are not in; NaN: not known */
     unsigned n_kept; /* ways that were better than all before */
@@ -193,8 +195,8 @@ static enum ox_status judge_way(struct search *s, const struct ox_quant_options 
     struct ox_model *copy;
     OX_TRY(ox_env_poll(s->calibration->env, err));
     OX_TRY(ox_model_copy(&copy, s->model, err));
-    enum ox_status status =
-        quantize_model(copy, s->calibration, options, way, &s->channels, report, err);
+    enum ox_status status = quantize_model(copy, s->ranges ? s->ranges : s->calibration, options,
+                                           way, &s->channels, report, err);
     if (status == OX_OK)
         status = ox_judge_model(&s->judge, copy, judged, err);
     ox_model_release(copy);
@@ -227,26 +229,41 @@ static enum ox_status try_without(void *arg, const char *const *exclude, size_t 
     return judge_way(s, &options, &s->best, judged, NULL, err);
 }
 
-/* What the budget wants in float is excluded from here on. */
+/* Whether those that outputs are judged by are a good part of what ranges are from. */
+static bool has_few(const struct search *s)
+{
+    return s->calibration->n_samples <= s->calibration->n_kept;
+}
+
+/* What the budget wants in float is excluded from here on. It is to hold on other samples: of few, those held out are judged by the
+ * ranges of the others. */
 static enum ox_status meet_budget(struct search *s, struct ox_error *err)
 {
+    struct ox_calibration *apart = NULL;
     struct ox_quant_report *report = NULL;
     struct ox_judged judged;
     const char **excluded;
     size_t n_excluded;
     bool met = false;
-    enum ox_status status = judge_way(s, s->options, &s->best, &judged, &report, err);
+    enum ox_status status = OX_OK;
+    if (has_few(s))
+        status = ox_calibration_apart(&apart, s->calibration, s->model, s->options, err);
+    s->ranges = apart;
+    if (status == OX_OK)
+        status = judge_way(s, s->options, &s->best, &judged, &report, err);
     if (status == OX_OK)
         status = ox_budget_meet(&s->arena, s->options, report, try_without, s, &excluded,
-                                &n_excluded, &s->best_judged, &met, err);
+                                &n_excluded, &s->met_by, &met, err);
     ox_quant_report_release(report);
+    ox_calibration_release(apart);
+    s->ranges = NULL;
     if (status != OX_OK)
         return status;
     if (!met)
         return ox_fail(err, OX_NEGATIVE, "the budget is not met with all nodes in float either");
     s->chosen.exclude = excluded;
     s->chosen.n_exclude = n_excluded;
-    return OX_OK;
+    return judge_way(s, &s->chosen, &s->best, &s->best_judged, NULL, err);
 }
 
 static bool has_type(const struct ox_model *model, const char *op_type)
@@ -384,7 +401,7 @@ static enum ox_status judge_unseen(struct search *s, struct ox_error *err)
     struct ox_calibration *apart = NULL;
     struct ox_model *copy = NULL;
     struct ox_judged judged;
-    if (s->calibration->n_samples > s->calibration->n_kept)
+    if (!has_few(s))
         return OX_OK;
     enum ox_status status = ox_calibration_apart(&apart, s->calibration, s->model, s->options, err);
     if (status == OX_OK)
@@ -410,6 +427,18 @@ static void tell_budget(const struct search *s, struct ox_quant_report *report)
                 node->reason = "the budget needs it in float";
         }
     }
+}
+
+/* What the budget was held against. */
+static void note_budget(const struct search *s, struct ox_quant_report *report)
+{
+    const struct ox_judged *by = &s->met_by;
+    const bool sqnr = s->options->metric == OX_QUANT_SQNR;
+    const double loss = ox_budget_loss(by, s->options->metric, true);
+    ox_quant_report_add_note(report, "the budget is met by %zu samples held out%s%s: %.3g%s",
+                             by->n_samples, has_few(s) ? ", with ranges of the others alone" : "",
+                             s->options->metric == OX_QUANT_TOP1 ? "" : ", with a standard error",
+                             sqnr ? -loss : loss, sqnr ? " dB" : "");
 }
 
 /* Says so where ranges are not steady yet. */
@@ -476,6 +505,8 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
             s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
     if (status == OX_OK && judged && report) {
         tell_budget(&s, *report);
+        if (options->has_budget)
+            note_budget(&s, *report);
         note_few(&s, *report);
     }
     ox_judge_end(&s.judge);

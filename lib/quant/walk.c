@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "quant/tied.h"
+
 enum ox_status ox_walk_begin(struct ox_walk *walk, struct ox_quant *q, struct ox_graph *graph,
                              struct ox_error *err)
 {
@@ -178,16 +180,18 @@ static enum ox_status store(struct ox_walk *walk, const struct ox_value *value,
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale = ox_quant_name(q, value->name, "_scale");
     const char *zero = ox_quant_name(q, value->name, "_zero_point");
-    ox_quant_report_add_constant(q->report, value->name, "weight", values, quantized,
-                                 &made->params);
+    ox_quant_report_add_constant(q->report, value, "weight", values, quantized, &made->params);
     if (adds)
         ox_quant_report_add_sums(q->report, ox_saturation_can(wish->sums, 1, quantized->data),
                                  widened);
     made->q = name ? ox_quant_add_init(walk->graph, name, quantized) : NULL;
     if (!made->q || !scale || !zero)
         return ox_no_memory(err);
-    return ox_quant_add_params(q, walk->graph, &made->params, scale, zero, &made->scale,
-                               &made->zero, err);
+    OX_TRY(ox_quant_add_params(q, walk->graph, &made->params, scale, zero, &made->scale,
+                               &made->zero, err));
+    return wish->outputs < 0
+               ? ox_quant_note_columns(q, value, made->q, made->scale, &made->params, err)
+               : OX_OK;
 }
 
 enum ox_status ox_walk_weight(struct ox_walk *walk, struct ox_value *value,

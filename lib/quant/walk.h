@@ -24,6 +24,7 @@ struct ox_walk {
     struct ox_cancel_plan *plans; /* by index: of the node before anything changed */
     size_t n_nodes;               /* of the graph when the walk began */
     const uint8_t *before_log, *before_comparison; /* before.h */
+    bool *before_body;
 };
 
 /* q->arena holds it all. */

@@ -438,7 +438,8 @@ static enum ox_status shrink_tables(struct job *job, struct ox_error *err)
     struct ox_model *model = job->q.model;
     struct ox_quant_summary before, after;
     ox_quant_report_summary(job->q.report, &before);
-    for (size_t g = 0; g < model->n_graphs; g++) {
+    for (size_t g = model->n_graphs;
+         g-- > 0;) { /* inner ones first: their nodes are named by those around them */
         if (!model->graphs[g]->function)
             OX_TRY(ox_quant_shrink_tables(&job->q, model->graphs[g], err));
     }

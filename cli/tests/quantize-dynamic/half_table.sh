@@ -1,5 +1,4 @@
-# DequantizeLinear gives float16 since opset 19 alone: a model of float16 is raised to it, one that has float32 too is not, and a table of float16
-# stays as it is.
+# DequantizeLinear gives float16 since opset 19 alone: a table of float16 stays as it is before.
 for form in '17 float' '17 float16' '19 float16'; do
     set -- $form
     echo "--- opset $1, beside $2"

@@ -1,4 +1,4 @@
-# Small weights of float16 have scales that are no normal numbers; with 16 bits nearly all activations do. The scale of a bias would be 0.
+# Scales of small weights are no normal numbers of float16; with 16 bits those of nearly all activations are not. The scale of a bias would be 0.
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float16[batch,4] x) { x = Cast <to = 10> (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
 cat >m.onnxtxt <<'MODEL'
@@ -16,7 +16,7 @@ for options in --per-channel '--activation-type quint16' '--quant-format qoperat
     onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --accuracy plain -q $options && onnxtool check --full q.onnx
     onnxtool parity q.onnx m.onnxtxt --random 2 --rtol 0.05 --atol 0.0005 >out && echo near
 done
-echo "--- QLinearConv has no scales of float16"
+echo "--- QLinearConv, with scales of float32"
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4,2,2] a) => (float16[batch,4,2,2] x) { x = Cast <to = 10> (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4x2x2 -o all.npz >/dev/null
 cat >c.onnxtxt <<'MODEL'
@@ -30,4 +30,4 @@ g (float16[batch,4,2,2] x) => (float16[batch,2,2,2] y)
 }
 MODEL
 onnxtool quantize-static c.onnxtxt -o q.onnx --calibration all.npz --quant-format qoperator -q && onnxtool check --full q.onnx
-onnxtool dump q.onnx -f text | grep -oE 'QuantizeLinear |Conv '
+onnxtool dump q.onnx -f text | grep -oE '(De)?QuantizeLinear |(QLinear)?Conv |Cast <[^>]*>'

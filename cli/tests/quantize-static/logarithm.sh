@@ -24,3 +24,17 @@ echo 16 bits
 onnxtool quantize-static m.onnxtxt --dry-run --accuracy plain --activation-type quint16 --calibration data | grep 'quantized  \|float  '
 echo dynamic
 onnxtool quantize-dynamic m.onnxtxt --dry-run | grep 'quantized  \|float  '
+echo "boxes, chosen by what was computed"
+cat >b.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[8,64] x, int64[N] i) => (float[N,4] y)
+<float[64,4] w, int64[2] pair = {0, 1}>
+{
+    ["boxes"] c = MatMul (x, w)
+    k = Gather (c, i)
+    a = Mul (k, k)
+    y = Log (a)
+}
+MODEL
+sed -i "s/w,/w = {$(seq -s, 256)},/" b.onnxtxt
+onnxtool quantize-dynamic b.onnxtxt --dry-run | grep 'quantized  \|float  '

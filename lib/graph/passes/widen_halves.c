@@ -181,6 +181,21 @@ static struct ox_value *want_wide(struct widener *w, struct ox_node *node, struc
     return w->wide[value->id] = made;
 }
 
+/* What nobody needs as a half any more leaves its name to its float32. */
+static void pass_name_on(struct widener *w, struct ox_value *value)
+{
+    struct ox_value *wide = w->wide[value->id];
+    const struct ox_stored *narrow =
+        wide->init && wide->init->place == OX_STORED_WIDE ? wide->init->narrow : NULL;
+    if (wide->id < w->n_values || value->outer || value->is_input || ox_rw_is_pinned(w->rw, wide) ||
+        (value->init && value->init != narrow))
+        return;
+    if (value->init)
+        ox_rw_drop_const(w->rw, value);
+    w->rw->failed |= !ox_value_swap_names(value, wide) ||
+                     (narrow && !ox_graph_add_wide_init(w->graph, wide, narrow));
+}
+
 /* Makes the half that a node made before, for who else needs it. */
 static void round_again(struct widener *w, struct ox_value *value, const struct ox_node *after)
 {
@@ -233,8 +248,11 @@ enum ox_status ox_pass_widen_halves(struct ox_rewrite *rw, struct ox_graph *grap
     }
     for (size_t v = 0; v < w.n_values && maker && !rw->failed; v++) {
         struct ox_value *value = graph->values[v];
-        if (maker[v] && !value->producer && w.wide[v] &&
-            (ox_rw_n_uses(rw, value) || ox_rw_is_pinned(rw, value)))
+        if (!w.wide[v])
+            continue;
+        if (!ox_rw_n_uses(rw, value) && !ox_rw_is_pinned(rw, value) && !value->producer)
+            pass_name_on(&w, value);
+        else if (maker[v] && !value->producer)
             round_again(&w, value, maker[v]);
     }
     return OX_OK;

@@ -1,0 +1,138 @@
+/* One weight for the tables that Gather takes rows of and the product at the other end, as language models have it: stored once. A scale a row
+ * of the one is a scale a column of the other, so that the product's integers, turned around, are the table's. */
+#include "quant/tied.h"
+
+#include <string.h>
+
+#include "quant/row_table.h"
+
+enum ox_status ox_quant_note_columns(struct ox_quant *q, const struct ox_value *weight,
+                                     struct ox_value *integers, struct ox_value *scale,
+                                     const struct ox_qparams *params, struct ox_error *err)
+{
+    const struct ox_stored *stored = ox_value_stored(weight);
+    if (!stored || stored->rank != 2 || params->type != OX_INT8 || params->axis < 0 ||
+        params->real != OX_FLOAT32 || params->n != (uint64_t)stored->dims[params->axis])
+        return OX_OK;
+    struct ox_columns *columns = ox_arena_array(&q->arena, 1, sizeof *columns);
+    if (!columns)
+        return ox_no_memory(err);
+    *columns = (struct ox_columns){.stored = stored,
+                                   .integers = integers,
+                                   .scale = scale,
+                                   .axis = params->axis,
+                                   .next = q->columns};
+    q->columns = columns;
+    return OX_OK;
+}
+
+static enum ox_status load_floats(struct ox_quant *q, const struct ox_stored *stored,
+                                  struct ox_tensor **out, struct ox_error *err)
+{
+    struct ox_tensor *tensor;
+    OX_TRY(ox_stored_load(q->model, stored, &tensor, err));
+    enum ox_status status =
+        ox_tensor_convert(out, ox_env_budget(q->model->env), tensor, OX_FLOAT32, false, err);
+    ox_tensor_release(tensor);
+    return status;
+}
+
+/* Whether the rows of the table are what lies along the other axis of the weight. */
+static enum ox_status is_same(struct ox_quant *q, const struct ox_stored *table,
+                              const struct ox_columns *columns, bool *same, struct ox_error *err)
+{
+    const struct ox_stored *stored = columns->stored;
+    const int axis = columns->axis;
+    struct ox_tensor *rows = NULL, *weight = NULL;
+    enum ox_status status = OX_OK;
+    *same = table == stored && axis == 0;
+    if (*same || table->dims[0] != stored->dims[axis] || table->dims[1] != stored->dims[!axis])
+        return OX_OK;
+    OX_TRY_CLEANUP(load_floats(q, table, &rows, err));
+    OX_TRY_CLEANUP(load_floats(q, stored, &weight, err));
+    const size_t n = (size_t)table->dims[0], width = (size_t)table->dims[1];
+    const float *a = rows->data, *b = weight->data;
+    *same = true;
+    for (size_t i = 0; i < n && *same; i++) {
+        for (size_t j = 0; j < width && *same; j++)
+            *same = a[i * width + j] == b[axis ? j * n + i : i * width + j];
+    }
+cleanup:
+    ox_tensor_release(rows);
+    ox_tensor_release(weight);
+    return status;
+}
+
+static void read_instead(struct ox_graph *graph, const struct ox_value *old, struct ox_value *by)
+{
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t k = 0; k < graph->nodes[i]->n_inputs; k++) {
+            if (graph->nodes[i]->inputs[k] == old)
+                graph->nodes[i]->inputs[k] = by;
+        }
+    }
+}
+
+/* [n] as [n, 1]. */
+static struct ox_value *as_column(struct ox_quant *q, struct ox_graph *graph,
+                                  struct ox_value *scale, struct ox_error *err)
+{
+    const int64_t two = 2;
+    struct ox_tensor *dims;
+    if (ox_tensor_new(&dims, ox_env_budget(q->model->env), OX_INT64, 1, &two, err) != OX_OK)
+        return NULL;
+    ((int64_t *)dims->data)[0] = -1;
+    ((int64_t *)dims->data)[1] = 1;
+    struct ox_value *out = ox_graph_add_value(graph, ox_quant_name(q, scale->name, "_column"));
+    struct ox_value *inputs[] = {
+        scale, ox_quant_add_init(graph, ox_quant_name(q, scale->name, "_shape"), dims)};
+    bool made = inputs[1] && out && ox_graph_add_node(graph, "Reshape", "", "", inputs, 2, &out, 1);
+    return made ? out : NULL;
+}
+
+static enum ox_status tie(struct ox_quant *q, const struct ox_row_table *table,
+                          const struct ox_columns *columns, bool *gone, struct ox_error *err)
+{
+    static const int64_t around[] = {1, 0};
+    struct ox_graph *graph = columns->integers->graph;
+    struct ox_value *rows = columns->integers;
+    if (columns->axis) {
+        rows = ox_graph_add_value(graph, ox_quant_name(q, columns->integers->name, "_rows"));
+        struct ox_node *node =
+            rows ? ox_graph_add_node(graph, "Transpose", "", "", &columns->integers, 1, &rows, 1)
+                 : NULL;
+        if (!node || !ox_node_set_ints(node, "perm", around, 2))
+            return ox_no_memory(err);
+    }
+    struct ox_value *scales = as_column(q, graph, columns->scale, err);
+    if (!scales)
+        return ox_no_memory(err);
+    if (table->scales->producer) /* a Cast that nothing needs any more */
+        gone[table->scales->producer->index] = true;
+    read_instead(graph, table->integers, rows);
+    read_instead(graph, table->scales, scales);
+    return OX_OK;
+}
+
+enum ox_status ox_quant_tie(struct ox_quant *q, struct ox_error *err)
+{
+    for (const struct ox_row_table *table = q->row_tables; table; table = table->next) {
+        const struct ox_columns *columns = q->columns;
+        bool same = false;
+        for (; columns && table->stored->dtype == OX_FLOAT32; columns = columns->next) {
+            if (columns->integers->graph == table->integers->graph)
+                OX_TRY(is_same(q, table->stored, columns, &same, err));
+            if (same)
+                break;
+        }
+        if (!same)
+            continue;
+        struct ox_graph *graph = table->integers->graph;
+        bool *gone = ox_arena_array(&q->arena, graph->n_nodes + 3, sizeof *gone);
+        if (!gone)
+            return ox_no_memory(err);
+        OX_TRY(tie(q, table, columns, gone, err));
+        ox_graph_remove_nodes(graph, gone);
+    }
+    return OX_OK;
+}
