@@ -57,8 +57,20 @@ static inline size_t ox_conv_out_batch(const struct ox_conv *c)
     return c->out_batch ? c->out_batch : c->out[0] * c->out[1] * c->out_pixel;
 }
 
+/* Lines of the input that a line of the output reaches over. */
+static inline size_t ox_conv_height(const struct ox_conv *c)
+{
+    return (c->kernel[0] - 1) * c->dilation[0] + 1;
+}
+
+/* What OX_CONV_PADDED takes: the most rows of a kernel, lines that these span, and taps that are no run. */
+enum { OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
+
 /* Whether a kernel has few enough rows for OX_CONV_PADDED and OX_CONV_ABREAST, and they span few enough lines: input may be planar. */
-bool ox_conv_lines_fit(const struct ox_conv *c);
+static inline bool ox_conv_lines_fit(const struct ox_conv *c)
+{
+    return c->kernel[0] <= OX_CONV_NARROW_ROWS && ox_conv_height(c) <= OX_CONV_NARROW_LINES;
+}
 
 enum { OX_CONV_MAY_WINOGRAD2 = 1, OX_CONV_MAY_WINOGRAD4 = 2, OX_CONV_PACKED_FOR_ONE_RUN = 4 };
 

@@ -26,16 +26,9 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                       const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work);
 
-/* Lines of the input that a line of the output reaches over. */
-static inline size_t ox_conv_height(const struct ox_conv *c)
-{
-    return (c->kernel[0] - 1) * c->dilation[0] + 1;
-}
-
-/* What OX_CONV_PADDED takes: the most rows of a kernel, lines that these span, and taps that are no run. */
-enum { OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
 /* Floats of lines that stay in L2 beside a part of the weights. */
 enum { OX_CONV_NARROW_FLOATS = 3 << 16 };
+/* Of one group. */
 bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c);
 /* abreast: neighbouring outputs that are columns of one product (ox_conv_abreast()); 1: each is for itself. */
 size_t ox_conv_narrow_work(const struct ox_compute *t, const struct ox_conv *c, size_t abreast,

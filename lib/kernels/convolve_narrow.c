@@ -36,11 +36,6 @@ static size_t framed(const struct ox_conv *c, size_t outputs, size_t abreast)
     return out ? ((out - 1) * c->stride[1] + reach) * c->in_channels : 0;
 }
 
-bool ox_conv_lines_fit(const struct ox_conv *c)
-{
-    return c->kernel[0] <= OX_CONV_NARROW_ROWS && ox_conv_height(c) <= OX_CONV_NARROW_LINES;
-}
-
 /* Whether the taps of a kernel's row are one run. */
 static bool is_run(const struct ox_conv *c)
 {
@@ -52,11 +47,9 @@ static bool is_run(const struct ox_conv *c)
 bool ox_conv_narrow_fits(const struct ox_compute *t, const struct ox_conv *c)
 {
     enum { FEW = 12, CHANNELS = 64, DEPTH = 1024, LINES = 1 << 17, COUNT = 24 };
-    const size_t taps = c->kernel[0] * c->kernel[1], depth = c->in_channels / c->groups * taps;
+    const size_t taps = c->kernel[0] * c->kernel[1], depth = c->in_channels * taps;
     if (!ox_conv_lines_fit(c))
         return false;
-    if (c->groups > 1)
-        return ox_conv_groups_fits(c);
     if (is_run(c) && c->in_channels <= FEW)
         return true;
     if (!is_run(c) && taps > OX_CONV_NARROW_TAPS)
