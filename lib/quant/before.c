@@ -122,30 +122,17 @@ static bool is_comparison(const struct ox_node *node)
     return ox_is_any_op(node, comparisons);
 }
 
-static void note_captured(const struct ox_model *model, const struct ox_graph *graph,
-                          uint8_t *becomes)
-{
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        const struct ox_graph *inner = model->graphs[g];
-        for (size_t i = 0; i < inner->n_values; i++) {
-            const struct ox_value *outer = inner->values[i]->outer;
-            if (outer && outer->graph == graph)
-                becomes[outer->id] = USED;
-        }
-    }
-}
-
 enum ox_status ox_quant_before_comparison(struct ox_quant *q, const struct ox_graph *graph,
                                           const uint8_t **before, struct ox_error *err)
 {
     static const char *const passing[] = {"Add", "Flatten", "Identity",  "Reshape",   "Squeeze",
                                           "Sub", "Sum",     "Transpose", "Unsqueeze", NULL};
     uint8_t *becomes = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *becomes);
-    if (!becomes)
+    const bool *captured = ox_quant_find_captured(q, graph);
+    if (!becomes || !captured)
         return ox_no_memory(err);
-    note_captured(q->model, graph, becomes);
     for (size_t i = 0; i < graph->n_values; i++)
-        becomes[i] |= graph->values[i]->is_output ? USED : 0;
+        becomes[i] = captured[i] || graph->values[i]->is_output ? USED : 0;
     for (size_t i = graph->n_nodes; i-- > 0;) {
         const struct ox_node *node = graph->nodes[i];
         uint8_t end = is_comparison(node) ? COMPARED : USED;

@@ -17,17 +17,9 @@ enum ox_status ox_quant_before_body(struct ox_quant *q, const struct ox_graph *g
                                     struct ox_error *err)
 {
     *out = ox_arena_array(&q->arena, graph->n_values + 1, sizeof **out);
-    bool *captured = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *captured);
+    const bool *captured = ox_quant_find_captured(q, graph);
     if (!*out || !captured)
         return ox_no_memory(err);
-    for (size_t g = 0; g < q->model->n_graphs; g++) {
-        const struct ox_graph *inner = q->model->graphs[g];
-        for (size_t i = 0; i < inner->n_values; i++) {
-            const struct ox_value *outer = inner->values[i]->outer;
-            if (outer && outer->graph == graph)
-                captured[outer->id] = true;
-        }
-    }
     for (size_t i = graph->n_nodes; i-- > 0;) {
         const struct ox_node *node = graph->nodes[i];
         if (carries(node))

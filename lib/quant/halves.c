@@ -29,17 +29,6 @@ static struct ox_value *find_wide(struct ox_graph *graph, const struct ox_stored
     return NULL;
 }
 
-static void read_instead(const struct ox_graph *graph, const struct ox_value *old,
-                         struct ox_value *by)
-{
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        for (size_t k = 0; k < graph->nodes[i]->n_inputs; k++) {
-            if (graph->nodes[i]->inputs[k] == old)
-                graph->nodes[i]->inputs[k] = by;
-        }
-    }
-}
-
 /* What branches cast of one weight around them is there once, around them. *done: the cast is not needed any more. */
 static enum ox_status widen_weight(struct ox_quant *q, const struct ox_node *cast,
                                    const struct ox_stored *halves, const bool *captured, bool *done,
@@ -65,7 +54,7 @@ static enum ox_status widen_weight(struct ox_quant *q, const struct ox_node *cas
     wide = ox_graph_value(cast->graph, wide->name);
     *done = !captured[value->id];
     if (*done)
-        read_instead(cast->graph, value, wide);
+        ox_quant_read_instead(cast->graph, value, wide);
     return OX_OK;
 }
 

@@ -183,6 +183,17 @@ bool ox_quant_is_float(enum ox_dtype dtype)
     return dtype == OX_FLOAT32 || dtype == OX_FLOAT16;
 }
 
+enum ox_status ox_quant_stored_floats(struct ox_quant *q, const struct ox_stored *stored,
+                                      struct ox_tensor **out, struct ox_error *err)
+{
+    struct ox_tensor *tensor;
+    OX_TRY(ox_stored_load(q->model, stored, &tensor, err));
+    enum ox_status status =
+        ox_tensor_convert(out, ox_env_budget(q->model->env), tensor, OX_FLOAT32, false, err);
+    ox_tensor_release(tensor);
+    return status;
+}
+
 enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err)
 {
@@ -191,13 +202,8 @@ enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
     if (!stored || !ox_quant_is_float(stored->dtype))
         return ox_fail(err, OX_INPUT, "%s: is no constant of float32 or float16",
                        ox_shown(shown, value->name, strlen(value->name)));
-    struct ox_tensor *tensor;
-    OX_TRY(ox_stored_load(q->model, stored, &tensor, err));
-    *real = tensor->dtype;
-    enum ox_status status =
-        ox_tensor_convert(out, ox_env_budget(q->model->env), tensor, OX_FLOAT32, false, err);
-    ox_tensor_release(tensor);
-    return status;
+    *real = stored->dtype;
+    return ox_quant_stored_floats(q, stored, out, err);
 }
 
 /* ---- Small changes ------------------------------------------------------------------------------------------------ */
@@ -306,54 +312,6 @@ bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t vers
     opsets[model->n_opsets++] = (struct ox_opset){domain, version};
     model->opsets = opsets;
     return true;
-}
-
-/* ---- Uses --------------------------------------------------------------------------------------------------------- */
-
-enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
-                                  struct ox_quant_uses *out, struct ox_error *err)
-{
-    size_t n = graph->n_values, total = 0;
-    uint32_t *first = ox_arena_array(&q->arena, n + 2, sizeof *first);
-    bool *captured = ox_arena_array(&q->arena, n + 1, sizeof *captured);
-    if (!first || !captured)
-        return ox_no_memory(err);
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        for (size_t j = 0; j < graph->nodes[i]->n_inputs; j++) {
-            const struct ox_value *value = graph->nodes[i]->inputs[j];
-            if (value) {
-                first[value->id + 2]++;
-                total++;
-            }
-        }
-    }
-    struct ox_quant_use *uses = ox_arena_array(&q->arena, total + 1, sizeof *uses);
-    if (!uses)
-        return ox_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        first[i + 2] += first[i + 1];
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        struct ox_node *node = graph->nodes[i];
-        for (size_t j = 0; j < node->n_inputs; j++) {
-            if (node->inputs[j])
-                uses[first[node->inputs[j]->id + 1]++] = (struct ox_quant_use){node, j};
-        }
-    }
-    for (size_t g = 0; g < q->model->n_graphs; g++) {
-        const struct ox_graph *inner = q->model->graphs[g];
-        for (size_t i = 0; i < inner->n_values; i++) {
-            const struct ox_value *outer = inner->values[i]->outer;
-            if (outer && outer->graph == graph)
-                captured[outer->id] = true;
-        }
-    }
-    *out = (struct ox_quant_uses){first, uses, n, captured};
-    return OX_OK;
-}
-
-size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value)
-{
-    return value->id < uses->n_values ? uses->first[value->id + 1] - uses->first[value->id] : 0;
 }
 
 enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct ox_error *err)

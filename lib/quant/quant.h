@@ -45,7 +45,10 @@ int64_t ox_quant_dim(const struct ox_quant *q, const struct ox_value *value, uns
 /* The values of a constant (ox_value_stored()) as float32 and the type they were. The caller releases *out. OX_INPUT: no float tensor. */
 enum ox_status ox_quant_values(struct ox_quant *q, const struct ox_value *value,
                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err);
-/* The same of a matrix, turned around. */
+/* The values of such a constant. */
+enum ox_status ox_quant_stored_floats(struct ox_quant *q, const struct ox_stored *stored,
+                                      struct ox_tensor **out, struct ox_error *err);
+/* As ox_quant_values() of a matrix, turned around. */
 enum ox_status ox_quant_turned(struct ox_quant *q, const struct ox_value *value,
                                struct ox_tensor **out, enum ox_dtype *real, struct ox_error *err);
 bool ox_quant_is_float(enum ox_dtype dtype); /* float32 or float16 */
@@ -91,7 +94,11 @@ struct ox_quant_uses {
 };
 enum ox_status ox_quant_find_uses(struct ox_quant *q, struct ox_graph *graph,
                                   struct ox_quant_uses *out, struct ox_error *err);
+/* The captured ones alone; NULL: out of memory. */
+bool *ox_quant_find_captured(struct ox_quant *q, const struct ox_graph *graph);
 size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value);
+/* All nodes of the graph that read `old` read `by`; subgraphs go on with what they capture. */
+void ox_quant_read_instead(struct ox_graph *graph, const struct ox_value *old, struct ox_value *by);
 
 /* Makes a Sum of an Add, which runtimes make no Gemm of. */
 enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct ox_error *err);

@@ -26,17 +26,6 @@ enum ox_status ox_quant_note_columns(struct ox_quant *q, const struct ox_value *
     return OX_OK;
 }
 
-static enum ox_status load_floats(struct ox_quant *q, const struct ox_stored *stored,
-                                  struct ox_tensor **out, struct ox_error *err)
-{
-    struct ox_tensor *tensor;
-    OX_TRY(ox_stored_load(q->model, stored, &tensor, err));
-    enum ox_status status =
-        ox_tensor_convert(out, ox_env_budget(q->model->env), tensor, OX_FLOAT32, false, err);
-    ox_tensor_release(tensor);
-    return status;
-}
-
 /* Whether the rows of the table are what lies along the other axis of the weight. */
 static enum ox_status is_same(struct ox_quant *q, const struct ox_stored *table,
                               const struct ox_columns *columns, bool *same, struct ox_error *err)
@@ -48,8 +37,8 @@ static enum ox_status is_same(struct ox_quant *q, const struct ox_stored *table,
     *same = table == stored && axis == 0;
     if (*same || table->dims[0] != stored->dims[axis] || table->dims[1] != stored->dims[!axis])
         return OX_OK;
-    OX_TRY_CLEANUP(load_floats(q, table, &rows, err));
-    OX_TRY_CLEANUP(load_floats(q, stored, &weight, err));
+    OX_TRY_CLEANUP(ox_quant_stored_floats(q, table, &rows, err));
+    OX_TRY_CLEANUP(ox_quant_stored_floats(q, stored, &weight, err));
     const size_t n = (size_t)table->dims[0], width = (size_t)table->dims[1];
     const float *a = rows->data, *b = weight->data;
     *same = true;
@@ -61,16 +50,6 @@ cleanup:
     ox_tensor_release(rows);
     ox_tensor_release(weight);
     return status;
-}
-
-static void read_instead(struct ox_graph *graph, const struct ox_value *old, struct ox_value *by)
-{
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        for (size_t k = 0; k < graph->nodes[i]->n_inputs; k++) {
-            if (graph->nodes[i]->inputs[k] == old)
-                graph->nodes[i]->inputs[k] = by;
-        }
-    }
 }
 
 /* [n] as [n, 1]. */
@@ -109,8 +88,8 @@ static enum ox_status tie(struct ox_quant *q, const struct ox_row_table *table,
         return ox_no_memory(err);
     if (table->scales->producer) /* a Cast that nothing needs any more */
         gone[table->scales->producer->index] = true;
-    read_instead(graph, table->integers, rows);
-    read_instead(graph, table->scales, scales);
+    ox_quant_read_instead(graph, table->integers, rows);
+    ox_quant_read_instead(graph, table->scales, scales);
     return OX_OK;
 }
 
