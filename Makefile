@@ -131,7 +131,7 @@ $(TEST_LIBRARY): $(TEST_SUPPORT)
 
 $(TEST_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(TEST_LIBRARY) $(LIBRARY)
 	@echo "  LINK $@"
-	$(Q)$(CC) $(LINK_$(CONFIG)) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(LDLIBS_ALL)
+	$(Q)$(CC) $(LINK_$(CONFIG)) -Wl,--wrap=_mark_point $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs check) $(LDLIBS_ALL)
 
 ## tests: build the test programs
 tests: $(TEST_PROGRAMS)
