@@ -120,12 +120,13 @@ static struct winograd_way winograd_by(const struct ox_compute *t, const struct 
                                        unsigned tile, unsigned may)
 {
     const bool four = tile == 4;
+    const double more = four ? 14 : 16;
     if (ox_winograd_all_cuts(c) > 1)
-        return pieces_by(t, c, tile, four ? 14 : 16, may);
+        return pieces_by(t, c, tile, more, may);
     const double points = (double)((tile + 2) * (tile + 2));
     const double spots =
         (double)ox_winograd_tiles(c, tile, 0) * (double)ox_winograd_tiles(c, tile, 1);
-    const double tiles = (double)c->batch * spots, more = four ? 14 : 16;
+    const double tiles = (double)c->batch * spots;
     const double late = late_cost(t->late_weights[four], tiles);
     const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;
     const double before = points * (LOAD + (once ? TRANSFORM : 0));

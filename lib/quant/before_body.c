@@ -4,12 +4,9 @@
 #include "quant/before.h"
 #include "quant/place.h"
 
-static const char *const carriers[] = {"MaxPool", "Reshape",   "Transpose", "Squeeze",
-                                       "Slice",   "Unsqueeze", NULL};
-
 static bool carries(const struct ox_node *node)
 {
-    return ox_is_any_op(node, carriers) && node->n_inputs && node->inputs[0] && node->n_outputs &&
+    return ox_place_ort_moves(node) && node->n_inputs && node->inputs[0] && node->n_outputs &&
            node->outputs[0];
 }
 

@@ -114,6 +114,7 @@ enum ox_status ox_quant_share_bodies(struct ox_quant *q, struct ox_error *err);
 enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err);
 /* Raises the default domain's version or adds a domain. */
 bool ox_quant_set_opset(struct ox_model *model, const char *domain, int64_t version);
+
 /* ---- Weights of 16-bit floats: halves.c ---- */
 
 /* What is cast from halves is a weight of float32 that keeps them (OX_STORED_WIDE) ... */

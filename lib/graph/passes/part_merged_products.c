@@ -12,7 +12,7 @@ struct activation {
     float a, b;
 };
 
-/* Those that the standard has under that name from OPSET on, with their attributes. */
+/* Those that the standard has under that name wherever the pass works (part_merged.c), with their attributes. */
 static const struct {
     const char *name, *alpha, *beta;
 } standard[] = {{"Clip", NULL, NULL},         {"HardSigmoid", "alpha", "beta"},
