@@ -131,6 +131,8 @@ static void infer_reshape(struct ox_infer *c)
         return;
     }
     ox_infer_unknown(c, 0, "the target shape is not known");
+    if (ox_infer_by_rules_alone(c) && ox_infer_opset(c) < 14) /* no rule before told the rank */
+        return;
     if (ox_infer_shape(c, 1, &rank, &dims) && rank == 1 && ox_infer_is_num(dims[0], &length) &&
         length >= 0 && length <= OX_MOVE_RANK) {
         unsigned in_rank;

@@ -103,7 +103,8 @@ static const struct ox_expr *element_symbol(struct ox_shapes *s, const struct ox
     return name && origin.text ? ox_shapes_signed_symbol(s, name, &origin) : NULL;
 }
 
-/* Of a few integers each that only the run tells gets a name, so that sizes made of it can be told. */
+/* Of a few integers each that only the run tells gets a name, so that sizes made of it can be told; the standard's
+ * inference has nothing like it. */
 static bool name_elements(struct ox_shapes *s, struct ox_slot *slot, const struct ox_value *value)
 {
     const struct ox_type *type = ox_shapes_resolve_type(s, slot->type);
@@ -111,10 +112,11 @@ static bool name_elements(struct ox_shapes *s, struct ox_slot *slot, const struc
     if (slot->is_named)
         return slot->values != NULL;
     slot->is_named = true;
-    if (!ox_shapes_is_main(s, value->graph) || !type || type->kind != OX_TYPE_TENSOR ||
-        !type->has_rank || type->rank > 1 || !ox_dtype_is_integer(type->elem) ||
-        ox_dtype_bits(type->elem) < 32 || (type->rank && !ox_expr_is_int(type->dims[0], &n)) ||
-        n < 0 || n > OX_SHAPE_ELEMENTS || (slot->values && slot->n_values != (size_t)n))
+    if (s->rules_alone || !ox_shapes_is_main(s, value->graph) || !type ||
+        type->kind != OX_TYPE_TENSOR || !type->has_rank || type->rank > 1 ||
+        !ox_dtype_is_integer(type->elem) || ox_dtype_bits(type->elem) < 32 ||
+        (type->rank && !ox_expr_is_int(type->dims[0], &n)) || n < 0 || n > OX_SHAPE_ELEMENTS ||
+        (slot->values && slot->n_values != (size_t)n))
         return slot->values != NULL;
     const struct ox_expr **list = ox_arena_array(&s->arena, (size_t)n + 1, sizeof(*list));
     if (!list) {

@@ -274,11 +274,37 @@ static void take_constant(struct ox_infer *c)
         ox_shapes_keep(c->s, slot, tensor);
 }
 
+/* Operators whose output has no rank by the standard's rules where an input has none, though ours tell it by other inputs or
+ * attributes. */
+static bool needs_all_ranks(const struct ox_node *node)
+{
+    static const char *const names[] = {"Concat", "Conv",     "ConvTranspose", "DepthToSpace",
+                                        "Einsum", "Flatten",  "Gemm",          "SpaceToDepth",
+                                        "Tile",   "Transpose"};
+    for (size_t i = 0; node->domain[0] == '\0' && i < OX_COUNT(names); i++) {
+        if (strcmp(names[i], node->op_type) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_all_ranks(const struct ox_infer *c)
+{
+    unsigned rank;
+    for (size_t i = 0; i < c->node->n_inputs; i++) {
+        if (ox_infer_has(c, i) && !ox_infer_shape(c, i, &rank, NULL))
+            return false;
+    }
+    return true;
+}
+
 static void run_rule(struct ox_infer *c)
 {
     ox_shapes_generic(c);
     if (c->op && c->op->infer)
         c->op->infer(c);
+    if (c->s->rules_alone && needs_all_ranks(c->node) && !has_all_ranks(c))
+        c->outs[0].type = ox_shapes_forget(c->s, c->outs[0].type);
     if (c->node->domain[0] == '\0' && strcmp(c->node->op_type, "Constant") == 0)
         take_constant(c);
     else

@@ -10,6 +10,20 @@ g (float[N,4] x) => (float[K,L] y) <float[N,2,3] z> {
 }
 M
 onnxtool check --full computed.onnxtxt
+# Before opset 14 no rule told the rank of a Reshape by how many sizes it is given, and none that of what follows from it.
+cat > rank.onnxtxt <<'M'
+<ir_version: 8, opset_import: ["" : 12]>
+g (float[N,4] x) => (float y) {
+    sizes = Shape(x)
+    one = Constant <value = int64[1] {1}> ()
+    s = Concat <axis = 0> (sizes, one)
+    r = Reshape(x, s)
+    y = Transpose <perm = [0, 2, 1]> (r)
+}
+M
+onnxtool check --full rank.onnxtxt
+sed 's/"" : 12/"" : 14/' rank.onnxtxt > rank_14.onnxtxt
+onnxtool check --full rank_14.onnxtxt 2> /dev/null || true
 # The standard has no shape rule for these regressors before ai.onnx.ml 3: CatBoost stores [N] for what is [N,1].
 cat > unruled.onnxtxt <<'M'
 <ir_version: 3, opset_import: ["ai.onnx.ml" : 2]>
