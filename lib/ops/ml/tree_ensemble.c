@@ -483,20 +483,20 @@ static void infer_tree_ensemble(struct ox_infer *c)
 
 #define CLASSIFIER(since)                                                                          \
     {                                                                                              \
-        "ai.onnx.ml", "TreeEnsembleClassifier", since, .infer = infer_tree_classifier,             \
-                                                       .run = run_tree_classifier,                 \
-                                                       .prepare = prepare_tree_classifier          \
+        "ai.onnx.ml", "TreeEnsembleClassifier", since, OX_OP_DOUBLE,                               \
+            .infer = infer_tree_classifier, .run = run_tree_classifier,                            \
+            .prepare = prepare_tree_classifier                                                     \
     }
 #define REGRESSOR(since)                                                                           \
     {                                                                                              \
-        "ai.onnx.ml", "TreeEnsembleRegressor", since, .infer = infer_tree_targets,                 \
-                                                      .run = run_tree_regressor,                   \
-                                                      .prepare = prepare_tree_regressor            \
+        "ai.onnx.ml", "TreeEnsembleRegressor", since, OX_OP_DOUBLE,                                \
+            .infer = infer_tree_targets, .run = run_tree_regressor,                                \
+            .prepare = prepare_tree_regressor                                                      \
     }
 
 const struct ox_op ox_ops_tree_ensemble[] = {
-    {"ai.onnx.ml", "TreeEnsemble", 5, .infer = infer_tree_ensemble, .run = run_tree_ensemble,
-     .prepare = prepare_tree_ensemble},
+    {"ai.onnx.ml", "TreeEnsemble", 5, OX_OP_DOUBLE, .infer = infer_tree_ensemble,
+     .run = run_tree_ensemble, .prepare = prepare_tree_ensemble},
     CLASSIFIER(1),
     CLASSIFIER(3),
     CLASSIFIER(5),
