@@ -81,7 +81,7 @@ void ox_conv_joined(const struct ox_compute *t, struct ox_env *env, const struct
                     bool abreast, const float *packed, const float *in, float *out,
                     const struct ox_epilogue *end, float *work);
 
-enum { OX_CONV_DEPTHWISE_ROWS = 16 }; /* of a kernel, at most */
+enum { OX_CONV_DEPTHWISE_ROWS = 64 }; /* of a kernel, at most */
 void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
                             const void *weights, enum ox_weight_type type, float *out);
 size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env);

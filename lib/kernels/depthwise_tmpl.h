@@ -120,40 +120,75 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
-/* The same without dilation, at a step that is known beforehand: what is read once goes into as many outputs as need it. */
+/* sum[i] += the next `cols` taps of a row for output i: what is read once goes into as many outputs as need it. */
+INLINE void depthwise_piece(VF sum[8], const float *in, size_t pixel, const float *weights,
+                            size_t ld, const unsigned n, const unsigned cols, const unsigned step,
+                            bool some, size_t m)
+{
+    VF w[7];
+#pragma GCC unroll 7
+    for (unsigned q = 0; q < cols; q++, weights += ld)
+        w[q] = load_part(weights, some, m);
+#pragma GCC unroll 21
+    for (unsigned x = 0; x < (n - 1) * step + cols; x++, in += pixel) {
+        VF v = load_part(in, some, m);
+        v_in_register(&v);
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < n; i++) {
+            if (x >= i * step && x - i * step < cols)
+                sum[i] = v_fma(v, w[x - i * step], sum[i]);
+        }
+    }
+}
+
+/* A kernel without dilation, at a step that is known beforehand, as are its columns; 0: any number, in pieces of seven, five and
+ * three, at step 1. */
 INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
                           const unsigned cols, const unsigned step, bool some, size_t m)
 {
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
     const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
     const size_t pixel = d->pixel, ld = d->weights_ld;
-    VF sum[8], w[7];
+    VF sum[8];
 #pragma GCC unroll 8
     for (unsigned i = 0; i < 8; i++)
         sum[i] = bias;
-    const float *weights = d->weights + c;
+    const float *w = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
         const float *in = d->row[r] + x0 * step * pixel + c;
-#pragma GCC unroll 7
-        for (unsigned q = 0; q < cols; q++, weights += ld)
-            w[q] = load_part(weights, some, m);
-#pragma GCC unroll 21
-        for (unsigned x = 0; x < (n - 1) * step + cols; x++, in += pixel) {
-            VF v = load_part(in, some, m);
-            v_in_register(&v);
-#pragma GCC unroll 8
-            for (unsigned i = 0; i < n; i++) {
-                if (x >= i * step && x - i * step < cols)
-                    sum[i] = v_fma(v, w[x - i * step], sum[i]);
-            }
+        if (cols) {
+            depthwise_piece(sum, in, pixel, w, ld, n, cols, step, some, m);
+            w += cols * ld;
+            continue;
         }
+        unsigned left = d->cols;
+        for (; left >= 7; left -= 7, w += 7 * ld, in += 7 * pixel)
+            depthwise_piece(sum, in, pixel, w, ld, n, 7, 1, some, m);
+        if (left >= 5) {
+            depthwise_piece(sum, in, pixel, w, ld, n, 5, 1, some, m);
+            left -= 5, w += 5 * ld, in += 5 * pixel;
+        } else if (left >= 3) {
+            depthwise_piece(sum, in, pixel, w, ld, n, 3, 1, some, m);
+            left -= 3, w += 3 * ld, in += 3 * pixel;
+        }
+        for (; left; left--, w += ld, in += pixel)
+            depthwise_piece(sum, in, pixel, w, ld, n, 1, 1, some, m);
     }
 #pragma GCC unroll 8
     for (unsigned i = 0; i < n; i++)
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
-enum form { FORM_3X3, FORM_3X3_2, FORM_RUN_5, FORM_RUN_7, FORM_RUN_5_2, FORM_RUN_7_2, FORM_ANY };
+enum form {
+    FORM_3X3,
+    FORM_3X3_2,
+    FORM_RUN_5,
+    FORM_RUN_7,
+    FORM_RUN_5_2,
+    FORM_RUN_7_2,
+    FORM_RUN,
+    FORM_ANY
+};
 
 INLINE void depthwise_outputs(const struct ox_depthwise *d, const enum form form, size_t c,
                               size_t x, const unsigned n, bool some, size_t m)
@@ -166,6 +201,8 @@ INLINE void depthwise_outputs(const struct ox_depthwise *d, const enum form form
         depthwise_run(d, c, x, n, 5, 2, some, m);
     else if (form == FORM_RUN_7_2)
         depthwise_run(d, c, x, n, 7, 2, some, m);
+    else if (form == FORM_RUN)
+        depthwise_run(d, c, x, n, 0, 1, some, m);
     else
         depthwise_some(d, c, x, n, some, m);
 }
@@ -214,6 +251,8 @@ INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t 
         depthwise_strip(d, c, x, n, FORM_RUN_5_2, false, VW);
     else if (form == FORM_RUN_7_2)
         depthwise_strip(d, c, x, n, FORM_RUN_7_2, false, VW);
+    else if (form == FORM_RUN)
+        depthwise_strip(d, c, x, n, FORM_RUN, false, VW);
     else
         depthwise_slow(d, c, x, n, false, VW);
 }
@@ -229,7 +268,7 @@ static enum form depthwise_form(const struct ox_depthwise *d)
         return one ? FORM_RUN_5 : FORM_RUN_5_2;
     if (d->cols == 7)
         return one ? FORM_RUN_7 : FORM_RUN_7_2;
-    return FORM_ANY;
+    return one && d->cols > 2 ? FORM_RUN : FORM_ANY;
 }
 
 /* The last channels, less than a vector. The order of the sum is that of the others. */
