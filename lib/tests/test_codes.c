@@ -371,6 +371,28 @@ START_TEST(dynamic_convolutions_take_their_bias_and_stay_last)
 }
 END_TEST
 
+START_TEST(dynamic_convolutions_have_a_scale_for_each_channel)
+{
+    check_same("g (float[2,3,6,7] x) => (float[A,B,C,D] y) { "
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) p = Mul(f, s) b = Add(p, bias) "
+               "q2, a2, z2 = DynamicQuantizeLinear(b) c2 = ConvInteger(q2, v0, z2, vz) "
+               "f2 = Cast <to = 1> (c2) s2 = Mul(vs, a2) y = Mul(f2, s2) }",
+               CONSTANTS({"int8[8,3,3,3] w0", -127, 127}, {"int8 wz", 0, 0},
+                         {"float[8,1,1] ws", 1, 4}, {"float[1,8,1,1] bias", -64, 64},
+                         {"uint8[4,8,1,1] v0", 0, 255}, {"uint8 vz", 128, 128},
+                         {"float[1,4,1,1] vs", 1, 4}),
+               (struct shape){4, {2, 3, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 2}, {"Add", 0}, {"Cast", 0}, {"Mul", 0}));
+    check_same("g (float[2,3,6,7] x) => (float[A,B,C,D] y) { " /* by columns of pixels */
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) y = Mul(f, s) }",
+               CONSTANTS({"int8[5,3,3,3] w0", -127, 127}, {"int8 wz", 0, 0}, {"float[5] ws", 1, 4}),
+               (struct shape){4, {2, 3, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 0}, {"ConvInteger", 1}));
+}
+END_TEST
+
 /* Scales that make many results fall on a half. */
 START_TEST(integer_operators_give_the_same_bits)
 {
@@ -459,6 +481,7 @@ int main(void)
     tcase_add_test(tests, rows_are_normalized_between_codes);
     tcase_add_test(tests, dynamic_products_are_one_node);
     tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
+    tcase_add_test(tests, dynamic_convolutions_have_a_scale_for_each_channel);
     tcase_add_test(tests, integer_operators_give_the_same_bits);
     tcase_add_test(tests, scales_and_biases_from_without_are_read_at_every_run);
     suite_add_tcase(suite, tests);

@@ -273,6 +273,22 @@ static bool on_average(struct ox_rewrite *rw, struct ox_node *node)
 
 /* ---- Dynamic quantization ----------------------------------------------------------------------------------------- */
 
+/* Constant scales that broadcasting to `rank` axes puts along one of n: as one element, or as a list; NULL: they are no such. */
+static struct ox_value *scales_along(struct ox_rewrite *rw, struct ox_value *value, unsigned rank,
+                                     unsigned axis, int64_t n)
+{
+    const struct ox_stored *stored = ox_rw_stored(rw, value);
+    bool one = true;
+    if (!stored || stored->rank > rank)
+        return NULL;
+    for (unsigned d = 0; d < stored->rank; d++) {
+        if (stored->dims[d] != 1 && (d + rank - stored->rank != axis || stored->dims[d] != n))
+            return NULL;
+        one &= stored->dims[d] == 1;
+    }
+    return one ? value : float_list(rw, value, n);
+}
+
 /* Cast(MatMulInteger(a, w)) * (a_scale * w_scale) + bias: all of it is one product with a float result. */
 static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -287,13 +303,11 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
         return false;
     const int64_t n = weights->rank ? weights->dims[conv ? 0 : weights->rank - 1] : 0;
     const int which = ox_rw_stored(rw, scales->inputs[1]) != NULL;
-    struct ox_value *a_scale = scales->inputs[!which], *w_scale = scales->inputs[which];
-    const struct ox_stored *stored = ox_rw_stored(rw, w_scale);
-    size_t n_scales;
+    struct ox_value *a_scale = scales->inputs[!which];
+    struct ox_value *w_scale =
+        scales_along(rw, scales->inputs[which], conv ? weights->rank : 1, conv, n);
     const bool shaped = conv ? weights->rank == 3 || weights->rank == 4 : weights->rank == 2;
-    if (!stored || !ox_dims_count(stored->rank, stored->dims, &n_scales) || !shaped ||
-        ox_rank_of(rw, a_scale) != 0 || stored->rank > (conv ? 0u : 1u) ||
-        (n_scales != 1 && n_scales != (size_t)n) || ox_rank_of(rw, node->inputs[0]) < 2)
+    if (!w_scale || !shaped || ox_rank_of(rw, a_scale) != 0 || ox_rank_of(rw, node->inputs[0]) < 2)
         return false;
     struct ox_value *zero = ox_input(node, 3);
     if ((zero && !ox_rw_stored(rw, zero)) ||
