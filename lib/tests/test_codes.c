@@ -2,6 +2,7 @@
  * same codes up to a step, and what the passes make of them. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -384,6 +385,23 @@ START_TEST(dynamic_convolutions_have_a_scale_for_each_channel)
                          {"float[1,4,1,1] vs", 1, 4}),
                (struct shape){4, {2, 3, 6, 7}}, 1e-2f,
                WANT({"IntegerConv", 2}, {"Add", 0}, {"Cast", 0}, {"Mul", 0}));
+    static const struct {
+        const char *text;
+        size_t fused;
+    } many[] = {{"strides = [17,17]", 1}, {"dilations = [1,2]", 0}}; /* taps */
+    for (size_t i = 0; i < OX_COUNT(many); i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "g (float[1,1,35,36] x) => (float[A,B,C,D] y) { "
+                 "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger <%s> (q, w0, z, wz) "
+                 "f = Cast <to = 1> (c) s = Mul(a, ws) y = Mul(f, s) }",
+                 many[i].text);
+        check_same(text,
+                   CONSTANTS({"int8[6,1,17,17] w0", -127, 127}, {"int8 wz", 0, 0},
+                             {"float[6,1,1] ws", 1, 4}),
+                   (struct shape){4, {1, 1, 35, 36}}, 1e-2f,
+                   WANT({"IntegerConv", many[i].fused}, {"ConvInteger", 1 - many[i].fused}));
+    }
     check_same("g (float[2,3,6,7] x) => (float[A,B,C,D] y) { " /* by columns of pixels */
                "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
                "f = Cast <to = 1> (c) s = Mul(a, ws) y = Mul(f, s) }",

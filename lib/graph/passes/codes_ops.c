@@ -127,9 +127,26 @@ static void become(struct ox_rewrite *rw, struct ox_node *node, const char *op_t
     end_in(rw, node, sink);
 }
 
+/* See ox_integer_conv_can(). */
+static bool has_few_taps(const struct ox_node *node, const struct ox_stored *weights)
+{
+    enum { TAPS = 256 };
+    size_t n;
+    const int64_t *dilations = ox_attr_ints(node, "dilations", &n);
+    const bool side_by_side =
+        ox_attr_int(node, "group", 1) == 1 && (!dilations || (n && dilations[n - 1] == 1));
+    int64_t taps = 1;
+    for (unsigned d = 2; d < weights->rank; d++) {
+        if (weights->dims[d] < 1)
+            return false;
+        if (d + 1 < weights->rank || !side_by_side)
+            taps = weights->dims[d] > TAPS ? TAPS + 1 : taps * weights->dims[d];
+    }
+    return taps <= TAPS;
+}
+
 static bool on_conv(struct ox_rewrite *rw, struct ox_node *node)
 {
-    enum { TAPS = 256 }; /* of ox_integer_conv_can() */
     struct ox_codes x, w;
     struct ox_value *bias = ox_input(node, 2), *list = NULL;
     if (!ox_codes_of_one(rw, ox_input(node, 0), &x) || !ox_codes_of(rw, ox_input(node, 1), &w) ||
@@ -139,10 +156,7 @@ static bool on_conv(struct ox_rewrite *rw, struct ox_node *node)
     if (!weights || weights->rank < 3 || weights->rank > 4 || ox_rw_stored(rw, x.codes) ||
         ox_rank_of(rw, x.codes) != (int)weights->rank)
         return false;
-    int64_t taps = 1;
-    for (unsigned d = 2; d < weights->rank; d++)
-        taps = weights->dims[d] > TAPS ? TAPS + 1 : taps * weights->dims[d];
-    if (taps < 1 || taps > TAPS || weights->dims[1] < 1)
+    if (!has_few_taps(node, weights) || weights->dims[1] < 1)
         return false;
     if (bias && !(list = bias_of(rw, bias, weights->dims[0], &x, &w)))
         return false;
@@ -306,7 +320,9 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_value *a_scale = scales->inputs[!which];
     struct ox_value *w_scale =
         scales_along(rw, scales->inputs[which], conv ? weights->rank : 1, conv, n);
-    const bool shaped = conv ? weights->rank == 3 || weights->rank == 4 : weights->rank == 2;
+    const bool shaped =
+        conv ? (weights->rank == 3 || weights->rank == 4) && has_few_taps(node, weights)
+             : weights->rank == 2;
     if (!w_scale || !shaped || ox_rank_of(rw, a_scale) != 0 || ox_rank_of(rw, node->inputs[0]) < 2)
         return false;
     struct ox_value *zero = ox_input(node, 3);
