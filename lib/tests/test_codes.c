@@ -283,6 +283,23 @@ START_TEST(functions_of_a_code_are_one_table)
 }
 END_TEST
 
+/* Gelu as onnxruntime quantizes it. */
+START_TEST(numbers_that_are_codes_do_not_keep_a_function_from_being_a_table)
+{
+    check_same("g (float[5,50] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "c = Erf(b) d = QuantizeLinear(c, t, o) e = DequantizeLinear(d, t, o) "
+               "n = DequantizeLinear(one, s, z) f = Add(e, n) g = QuantizeLinear(f, s, z) "
+               "h = DequantizeLinear(g, s, z) i = Mul(b, h) j = QuantizeLinear(i, t, z) "
+               "k = DequantizeLinear(j, t, z) m = DequantizeLinear(half, t) l = Mul(m, k) "
+               "p = QuantizeLinear(l, t, z) y = DequantizeLinear(p, t, z) }",
+               CONSTANTS({"uint8 one", 200, 200}, {"uint8[1,1] half", 9, 9}, SCALES),
+               (struct shape){2, {5, 50}}, 0,
+               WANT({"Lookup", 1}, {"IntegerAdd", 0}, {"IntegerMul", 0}, {"QuantizeLinear", 1},
+                    {"DequantizeLinear", 1}));
+}
+END_TEST
+
 START_TEST(codes_move_and_meet)
 {
     check_same("g (float[2,4,6] x) => (float[A,B] y) { "
@@ -494,6 +511,7 @@ int main(void)
     tcase_add_test(tests, stacks_of_codes_are_multiplied);
     tcase_add_test(tests, biases_are_added_in_codes);
     tcase_add_test(tests, functions_of_a_code_are_one_table);
+    tcase_add_test(tests, numbers_that_are_codes_do_not_keep_a_function_from_being_a_table);
     tcase_add_test(tests, codes_move_and_meet);
     tcase_add_test(tests, runs_of_functions_end_in_codes);
     tcase_add_test(tests, rows_are_normalized_between_codes);
