@@ -22,6 +22,12 @@ static bool joins(const struct ox_integer_core *k)
     return (apart - joined) * ((k->n + COLS - 1) / COLS) > copies * (shallow ? COPY : COPY_TO_TILE);
 }
 
+/* Whether the taps of a kernel's row are one run of memory. */
+static bool has_runs(const struct ox_conv *c)
+{
+    return c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
+}
+
 void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                          size_t pixel, struct ox_integer_core *k)
 {
@@ -39,9 +45,8 @@ void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, si
     k->pixel = pixel * c->stride[1];
     k->tap_line = width * pixel * c->dilation[0];
     k->tap_pixel = pixel * c->dilation[1];
-    const bool runs = c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
-    k->segments = runs ? k->taps[0] : k->taps[0] * k->taps[1];
-    k->depth = runs ? k->taps[1] * k->channels : k->channels;
+    k->segments = has_runs(c) ? k->taps[0] : k->taps[0] * k->taps[1];
+    k->depth = has_runs(c) ? k->taps[1] * k->channels : k->channels;
     k->joined = joins(k);
     k->panel = ox_integer_panel_bytes(k);
 }
@@ -72,9 +77,10 @@ static void describe_conv(const struct ox_integer *t, const struct ox_conv *c, b
 
 bool ox_integer_conv_can(const struct ox_conv *c)
 {
+    const size_t across = has_runs(c) ? 1 : c->kernel[1];
     return !c->planar && !c->transposed && c->kernel[0] <= OX_INTEGER_SEGMENTS &&
-           c->kernel[1] <= OX_INTEGER_SEGMENTS / (c->kernel[0] ? c->kernel[0] : 1) &&
-           c->kernel[0] * c->kernel[1] > 0 && c->groups <= c->in_channels;
+           across <= OX_INTEGER_SEGMENTS / (c->kernel[0] ? c->kernel[0] : 1) && c->kernel[0] > 0 &&
+           c->kernel[1] > 0 && c->groups <= c->in_channels;
 }
 
 /* What stands before the weights of a kernel that Winograd's filtering or lines can do. */

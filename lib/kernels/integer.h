@@ -284,7 +284,7 @@ void ox_integer_offsets(size_t n, size_t count, const int32_t *sums, int32_t za,
 /* Convolution over NHWC bytes, any kernel, stride, dilation, padding and groups
  * (also depthwise); c->planar and c->transposed are not done. in_pixel and
  * out_pixel count elements. Padding reads in_zero (as stored). */
-/* Whether this shape is done: kernels of at most 256 taps. Depthwise weights lose
+/* Whether this shape is done: kernels of at most 256 taps, or rows of them where their pixels lie side by side. Depthwise weights lose
  * their zero points when they are packed (`zero`, a channel each, of the weights as
  * packed; NULL: 0), so end.weight_zero is NULL there. */
 bool ox_integer_conv_can(const struct ox_conv *c);

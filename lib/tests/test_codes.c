@@ -2,6 +2,7 @@
  * same codes up to a step, and what the passes make of them. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,6 +283,23 @@ START_TEST(functions_of_a_code_are_one_table)
 }
 END_TEST
 
+/* Gelu as onnxruntime quantizes it. */
+START_TEST(numbers_that_are_codes_do_not_keep_a_function_from_being_a_table)
+{
+    check_same("g (float[5,50] x) => (float[A,B] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "c = Erf(b) d = QuantizeLinear(c, t, o) e = DequantizeLinear(d, t, o) "
+               "n = DequantizeLinear(one, s, z) f = Add(e, n) g = QuantizeLinear(f, s, z) "
+               "h = DequantizeLinear(g, s, z) i = Mul(b, h) j = QuantizeLinear(i, t, z) "
+               "k = DequantizeLinear(j, t, z) m = DequantizeLinear(half, t) l = Mul(m, k) "
+               "p = QuantizeLinear(l, t, z) y = DequantizeLinear(p, t, z) }",
+               CONSTANTS({"uint8 one", 200, 200}, {"uint8[1,1] half", 9, 9}, SCALES),
+               (struct shape){2, {5, 50}}, 0,
+               WANT({"Lookup", 1}, {"IntegerAdd", 0}, {"IntegerMul", 0}, {"QuantizeLinear", 1},
+                    {"DequantizeLinear", 1}));
+}
+END_TEST
+
 START_TEST(codes_move_and_meet)
 {
     check_same("g (float[2,4,6] x) => (float[A,B] y) { "
@@ -371,6 +389,45 @@ START_TEST(dynamic_convolutions_take_their_bias_and_stay_last)
 }
 END_TEST
 
+START_TEST(dynamic_convolutions_have_a_scale_for_each_channel)
+{
+    check_same("g (float[2,3,6,7] x) => (float[A,B,C,D] y) { "
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) p = Mul(f, s) b = Add(p, bias) "
+               "q2, a2, z2 = DynamicQuantizeLinear(b) c2 = ConvInteger(q2, v0, z2, vz) "
+               "f2 = Cast <to = 1> (c2) s2 = Mul(vs, a2) y = Mul(f2, s2) }",
+               CONSTANTS({"int8[8,3,3,3] w0", -127, 127}, {"int8 wz", 0, 0},
+                         {"float[8,1,1] ws", 1, 4}, {"float[1,8,1,1] bias", -64, 64},
+                         {"uint8[4,8,1,1] v0", 0, 255}, {"uint8 vz", 128, 128},
+                         {"float[1,4,1,1] vs", 1, 4}),
+               (struct shape){4, {2, 3, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 2}, {"Add", 0}, {"Cast", 0}, {"Mul", 0}));
+    static const struct {
+        const char *text;
+        size_t fused;
+    } many[] = {{"strides = [17,17]", 1}, {"dilations = [1,2]", 0}}; /* taps */
+    for (size_t i = 0; i < OX_COUNT(many); i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "g (float[1,1,35,36] x) => (float[A,B,C,D] y) { "
+                 "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger <%s> (q, w0, z, wz) "
+                 "f = Cast <to = 1> (c) s = Mul(a, ws) y = Mul(f, s) }",
+                 many[i].text);
+        check_same(text,
+                   CONSTANTS({"int8[6,1,17,17] w0", -127, 127}, {"int8 wz", 0, 0},
+                             {"float[6,1,1] ws", 1, 4}),
+                   (struct shape){4, {1, 1, 35, 36}}, 1e-2f,
+                   WANT({"IntegerConv", many[i].fused}, {"ConvInteger", 1 - many[i].fused}));
+    }
+    check_same("g (float[2,3,6,7] x) => (float[A,B,C,D] y) { " /* by columns of pixels */
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) y = Mul(f, s) }",
+               CONSTANTS({"int8[5,3,3,3] w0", -127, 127}, {"int8 wz", 0, 0}, {"float[5] ws", 1, 4}),
+               (struct shape){4, {2, 3, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 0}, {"ConvInteger", 1}));
+}
+END_TEST
+
 /* Scales that make many results fall on a half. */
 START_TEST(integer_operators_give_the_same_bits)
 {
@@ -454,11 +511,13 @@ int main(void)
     tcase_add_test(tests, stacks_of_codes_are_multiplied);
     tcase_add_test(tests, biases_are_added_in_codes);
     tcase_add_test(tests, functions_of_a_code_are_one_table);
+    tcase_add_test(tests, numbers_that_are_codes_do_not_keep_a_function_from_being_a_table);
     tcase_add_test(tests, codes_move_and_meet);
     tcase_add_test(tests, runs_of_functions_end_in_codes);
     tcase_add_test(tests, rows_are_normalized_between_codes);
     tcase_add_test(tests, dynamic_products_are_one_node);
     tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
+    tcase_add_test(tests, dynamic_convolutions_have_a_scale_for_each_channel);
     tcase_add_test(tests, integer_operators_give_the_same_bits);
     tcase_add_test(tests, scales_and_biases_from_without_are_read_at_every_run);
     suite_add_tcase(suite, tests);

@@ -67,6 +67,33 @@ static void draw_pool(struct dice *d, struct random_model *p)
              forms[form].after);
 }
 
+/* The largest of codes whose channels are last. */
+static void draw_last(struct dice *d, struct random_model *p)
+{
+    size_t kernel[2], stride[2], dilation[2], pad[4];
+    *p = (struct random_model){.rank = 4, .exact = true};
+    p->dims[0] = (int64_t)dice_between(d, 1, 2);
+    for (unsigned a = 0; a < 2; a++) {
+        kernel[a] = dice_between(d, 1, 5);
+        stride[a] = dice_between(d, 1, 3);
+        dilation[a] = dice_between(d, 1, 2);
+        pad[a] = dice_between(d, 0, kernel[a] - 1);
+        pad[a + 2] = dice_between(d, 0, kernel[a] - 1);
+        const size_t reach = (kernel[a] - 1) * dilation[a] + 1;
+        p->dims[1 + a] = (int64_t)dice_between(d, reach, reach + 5);
+    }
+    p->dims[3] = (int64_t)dice_between(d, 1, 33);
+    snprintf(p->text, sizeof p->text,
+             "<ir_version: 10, opset_import: [\"\" : 22, \"com.microsoft\" : 1]> "
+             "g (float[N,H,W,C] x) => (float[N,P,Q,C] y) <float step = {0.01}, %s = {9}> { "
+             "c = QuantizeLinear(x, step, zero) v = com.microsoft.NhwcMaxPool <kernel_shape = "
+             "[%zu,%zu], strides = [%zu,%zu], dilations = [%zu,%zu], pads = [%zu,%zu,%zu,%zu], "
+             "ceil_mode = %d> (c) y = Cast <to = 1> (v) }",
+             dice_between(d, 0, 1) ? "uint8 zero" : "int8 zero", kernel[0], kernel[1], stride[0],
+             stride[1], dilation[0], dilation[1], pad[0], pad[1], pad[2], pad[3],
+             (int)dice_between(d, 0, 1));
+}
+
 static size_t elements(unsigned rank, const int64_t *dims)
 {
     size_t n = 1;
@@ -246,6 +273,15 @@ START_TEST(windows_of_all_forms)
 }
 END_TEST
 
+START_TEST(windows_over_channels_that_are_last)
+{
+    struct dice d = {(uint64_t)_i * 137 + 3};
+    struct random_model p;
+    draw_last(&d, &p);
+    compare(&d, &p, false);
+}
+END_TEST
+
 START_TEST(planes_of_other_sizes)
 {
     struct dice d = {(uint64_t)_i * 173 + 5};
@@ -288,6 +324,7 @@ int main(void)
     Suite *suite = suite_create("fast_planes");
     TCase *tcase = tcase_create("fast_planes");
     tcase_add_loop_test(tcase, windows_of_all_forms, 0, 900);
+    tcase_add_loop_test(tcase, windows_over_channels_that_are_last, 0, 300);
     tcase_add_loop_test(tcase, planes_of_other_sizes, 0, 500);
     tcase_add_loop_test(tcase, means_of_whole_planes, 0, 60);
     tcase_add_loop_test(tcase, places_of_a_grid, 0, 200);

@@ -207,6 +207,29 @@ static struct ox_conv winograd_conv(struct dice *d)
     return c;
 }
 
+/* Of more than 256 taps, whose rows are runs of memory: patches of images, and long filters of signals. */
+static struct ox_conv patches_conv(struct dice *d)
+{
+    const bool line = dice_between(d, 0, 1);
+    struct ox_conv c = {.batch = dice_between(d, 1, 2),
+                        .groups = 1,
+                        .in_channels = dice_between(d, 1, 4),
+                        .out_channels = dice_between(d, 1, 20),
+                        .kernel = {line ? 1 : dice_between(d, 17, 33),
+                                   line ? dice_between(d, 257, 500) : dice_between(d, 17, 33)},
+                        .dilation = {dice_between(d, 1, 2), 1}};
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.stride[axis] = c.kernel[axis] / dice_between(d, 1, 2) + !axis;
+        c.pad[axis] = dice_between(d, 0, 2) ? 0 : dice_between(d, 0, 3);
+        const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
+        c.in[axis] = reach + dice_between(d, 0, 2) * c.stride[axis];
+        c.out[axis] = (c.in[axis] + 2 * c.pad[axis] - reach) / c.stride[axis] + 1;
+    }
+    c.in_pixel = c.in_channels;
+    c.out_pixel = c.out_channels;
+    return c;
+}
+
 static int32_t conv_sum(const struct ox_conv *c, const struct numbers *x, const uint8_t *in,
                         const uint8_t *w, size_t image, size_t y, size_t col, size_t o)
 {
@@ -341,6 +364,14 @@ START_TEST(shallow_convolutions_are_exact)
     struct dice d = {(uint64_t)_i * 67};
     const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
     check_convolution(t, &d, shallow_conv(&d));
+}
+END_TEST
+
+START_TEST(convolutions_of_many_taps_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 67};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, patches_conv(&d));
 }
 END_TEST
 
@@ -556,6 +587,7 @@ int main(void)
     tcase_add_loop_test(tc, products_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
+    tcase_add_loop_test(tc, convolutions_of_many_taps_are_exact, 0, 100);
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, a_right_side_that_lies_as_it_is_gives_exact_products, 0, 400);
     tcase_add_loop_test(tc, rows_of_sums_leave_as_plain_c_lets_them, 0, 40);

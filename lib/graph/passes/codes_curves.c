@@ -135,7 +135,25 @@ static const struct ox_tensor *constant_of(struct ox_rewrite *rw, const struct o
     return ox_rw_const(rw, value);
 }
 
-static void draw(struct curves *c, const struct ox_node *node)
+/* Numbers that a DequantizeLinear makes of a constant code, as such: onnxruntime's quantizer leaves them to operators of two inputs. */
+static void take_numbers(struct ox_rewrite *rw, struct ox_node *node)
+{
+    for (size_t i = 0; i < node->n_inputs; i++) {
+        struct ox_codes codes;
+        double code;
+        if (!ox_codes_of_one(rw, node->inputs[i], &codes) ||
+            !ox_const_scalar(rw, codes.codes, &code))
+            continue;
+        const struct ox_stored *stored = ox_rw_stored(rw, codes.codes);
+        const float number = (float)((int)code - codes.zero_is) * (float)codes.scale_is;
+        struct ox_value *value =
+            ox_rw_floats(rw, node->inputs[i]->name, stored->rank, stored->dims, &number);
+        if (value)
+            ox_rw_set_input(rw, node, i, value);
+    }
+}
+
+static void draw(struct curves *c, struct ox_node *node)
 {
     const struct ox_tensor *in[4] = {NULL};
     const struct curve *from = NULL;
@@ -157,6 +175,8 @@ static void draw(struct curves *c, const struct ox_node *node)
     }
     if (!from)
         return;
+    if (!takes && !makes)
+        take_numbers(c->rw, node);
     const int rank = ox_rank_of(c->rw, from->source);
     for (size_t i = 0; i < node->n_inputs; i++) {
         const struct curve *curve = curve_of(c, node->inputs[i]);

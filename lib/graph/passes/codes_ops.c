@@ -127,9 +127,26 @@ static void become(struct ox_rewrite *rw, struct ox_node *node, const char *op_t
     end_in(rw, node, sink);
 }
 
+/* See ox_integer_conv_can(). */
+static bool has_few_taps(const struct ox_node *node, const struct ox_stored *weights)
+{
+    enum { TAPS = 256 };
+    size_t n;
+    const int64_t *dilations = ox_attr_ints(node, "dilations", &n);
+    const bool side_by_side =
+        ox_attr_int(node, "group", 1) == 1 && (!dilations || (n && dilations[n - 1] == 1));
+    int64_t taps = 1;
+    for (unsigned d = 2; d < weights->rank; d++) {
+        if (weights->dims[d] < 1)
+            return false;
+        if (d + 1 < weights->rank || !side_by_side)
+            taps = weights->dims[d] > TAPS ? TAPS + 1 : taps * weights->dims[d];
+    }
+    return taps <= TAPS;
+}
+
 static bool on_conv(struct ox_rewrite *rw, struct ox_node *node)
 {
-    enum { TAPS = 256 }; /* of ox_integer_conv_can() */
     struct ox_codes x, w;
     struct ox_value *bias = ox_input(node, 2), *list = NULL;
     if (!ox_codes_of_one(rw, ox_input(node, 0), &x) || !ox_codes_of(rw, ox_input(node, 1), &w) ||
@@ -139,10 +156,7 @@ static bool on_conv(struct ox_rewrite *rw, struct ox_node *node)
     if (!weights || weights->rank < 3 || weights->rank > 4 || ox_rw_stored(rw, x.codes) ||
         ox_rank_of(rw, x.codes) != (int)weights->rank)
         return false;
-    int64_t taps = 1;
-    for (unsigned d = 2; d < weights->rank; d++)
-        taps = weights->dims[d] > TAPS ? TAPS + 1 : taps * weights->dims[d];
-    if (taps < 1 || taps > TAPS || weights->dims[1] < 1)
+    if (!has_few_taps(node, weights) || weights->dims[1] < 1)
         return false;
     if (bias && !(list = bias_of(rw, bias, weights->dims[0], &x, &w)))
         return false;
@@ -273,6 +287,22 @@ static bool on_average(struct ox_rewrite *rw, struct ox_node *node)
 
 /* ---- Dynamic quantization ----------------------------------------------------------------------------------------- */
 
+/* Constant scales that broadcasting to `rank` axes puts along one of n: as one element, or as a list; NULL: they are no such. */
+static struct ox_value *scales_along(struct ox_rewrite *rw, struct ox_value *value, unsigned rank,
+                                     unsigned axis, int64_t n)
+{
+    const struct ox_stored *stored = ox_rw_stored(rw, value);
+    bool one = true;
+    if (!stored || stored->rank > rank)
+        return NULL;
+    for (unsigned d = 0; d < stored->rank; d++) {
+        if (stored->dims[d] != 1 && (d + rank - stored->rank != axis || stored->dims[d] != n))
+            return NULL;
+        one &= stored->dims[d] == 1;
+    }
+    return one ? value : float_list(rw, value, n);
+}
+
 /* Cast(MatMulInteger(a, w)) * (a_scale * w_scale) + bias: all of it is one product with a float result. */
 static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -287,13 +317,13 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
         return false;
     const int64_t n = weights->rank ? weights->dims[conv ? 0 : weights->rank - 1] : 0;
     const int which = ox_rw_stored(rw, scales->inputs[1]) != NULL;
-    struct ox_value *a_scale = scales->inputs[!which], *w_scale = scales->inputs[which];
-    const struct ox_stored *stored = ox_rw_stored(rw, w_scale);
-    size_t n_scales;
-    const bool shaped = conv ? weights->rank == 3 || weights->rank == 4 : weights->rank == 2;
-    if (!stored || !ox_dims_count(stored->rank, stored->dims, &n_scales) || !shaped ||
-        ox_rank_of(rw, a_scale) != 0 || stored->rank > (conv ? 0u : 1u) ||
-        (n_scales != 1 && n_scales != (size_t)n) || ox_rank_of(rw, node->inputs[0]) < 2)
+    struct ox_value *a_scale = scales->inputs[!which];
+    struct ox_value *w_scale =
+        scales_along(rw, scales->inputs[which], conv ? weights->rank : 1, conv, n);
+    const bool shaped =
+        conv ? (weights->rank == 3 || weights->rank == 4) && has_few_taps(node, weights)
+             : weights->rank == 2;
+    if (!w_scale || !shaped || ox_rank_of(rw, a_scale) != 0 || ox_rank_of(rw, node->inputs[0]) < 2)
         return false;
     struct ox_value *zero = ox_input(node, 3);
     if ((zero && !ox_rw_stored(rw, zero)) ||

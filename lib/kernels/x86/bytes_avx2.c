@@ -238,16 +238,58 @@ static void multiply(size_t n, const uint8_t *a, const uint8_t *b, const struct 
         pairs(n, a, b, pair, y, false, true);
 }
 
+static inline void greatest_32(size_t at, size_t rows, const uint8_t *const *x, bool is_signed,
+                               uint8_t *y)
+{
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(y + at));
+    for (size_t k = 0; k < rows; k++) {
+        const __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(x[k] + at));
+        v = is_signed ? _mm256_max_epi8(u, v) : _mm256_max_epu8(u, v);
+    }
+    store(y + at, v);
+}
+
+static inline void greatest_16(size_t at, size_t rows, const uint8_t *const *x, bool is_signed,
+                               uint8_t *y)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(y + at));
+    for (size_t k = 0; k < rows; k++) {
+        const __m128i u = _mm_loadu_si128((const __m128i *)(const void *)(x[k] + at));
+        v = is_signed ? _mm_max_epi8(u, v) : _mm_max_epu8(u, v);
+    }
+    _mm_storeu_si128((__m128i *)(void *)(y + at), v);
+}
+
+static inline void greatest_8(size_t at, size_t rows, const uint8_t *const *x, bool is_signed,
+                              uint8_t *y)
+{
+    __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)(y + at));
+    for (size_t k = 0; k < rows; k++) {
+        const __m128i u = _mm_loadl_epi64((const __m128i *)(const void *)(x[k] + at));
+        v = is_signed ? _mm_max_epi8(u, v) : _mm_max_epu8(u, v);
+    }
+    _mm_storel_epi64((__m128i *)(void *)(y + at), v);
+}
+
+/* What is compared twice stays as it is: the last vector ends where the row does. */
 static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y)
 {
     size_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(y + i));
-        for (size_t k = 0; k < rows; k++) {
-            const __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(x[k] + i));
-            v = flip ? _mm256_max_epi8(u, v) : _mm256_max_epu8(u, v);
-        }
-        store(y + i, v);
+    for (; i + 32 <= n; i += 32)
+        greatest_32(i, rows, x, flip, y);
+    if (i < n && n >= 32) {
+        greatest_32(n - 32, rows, x, flip, y);
+        return;
+    }
+    if (n - i >= 16) {
+        greatest_16(0, rows, x, flip, y);
+        greatest_16(n - 16, rows, x, flip, y);
+        return;
+    }
+    if (n - i >= 8) {
+        greatest_8(0, rows, x, flip, y);
+        greatest_8(n - 8, rows, x, flip, y);
+        return;
     }
     for (; i < n; i++)
         for (size_t k = 0; k < rows; k++)

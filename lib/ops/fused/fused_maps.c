@@ -51,10 +51,8 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
     if (!y->n)
         return OX_OK;
-    if (is_narrow(x)) {
-        ox_int8_max_pool(r, x, w, y);
-        return ox_env_poll(r->env, err);
-    }
+    if (is_narrow(x))
+        return ox_int8_max_pool(r, x, w, y, err);
     struct ox_pooling p = {.kind = kind,
                            .batch = (size_t)x->dims[0],
                            .channels = channels_of(x),

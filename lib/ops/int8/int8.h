@@ -107,7 +107,8 @@ enum ox_status ox_int8_global_average(struct ox_run *r, struct ox_error *err);
 
 struct ox_window;
 /* Greatest codes of windows over [N, H, W, C]. */
-void ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, const struct ox_window *w,
-                      struct ox_tensor *y);
+enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x,
+                                const struct ox_window *w, struct ox_tensor *y,
+                                struct ox_error *err);
 
 #endif
