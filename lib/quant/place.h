@@ -56,8 +56,7 @@ struct ox_place {
     bool correcting;                    /* biases, by the means of channels */
     bool float_transposed;              /* transposed convolutions have integer weights alone */
     bool cancelling;                    /* weights are rounded so that errors cancel */
-    const uint8_t *before_cubic, *before_log, *before_comparison; /* before.h */
-    bool *before_body;                                            /* NULL: not looked for */
+    struct ox_quant_before before;
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,

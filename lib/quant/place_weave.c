@@ -496,7 +496,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     if (!remove)
         return ox_no_memory(err);
     memcpy(remove, place->gone, place->n_nodes * sizeof *remove);
-    if (place->before_body)
+    if (place->before.body)
         OX_TRY(ox_place_before_bodies(place, remove, err));
     ox_graph_remove_nodes(graph, remove);
     return ox_place_copies(place, err);
