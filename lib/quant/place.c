@@ -21,11 +21,17 @@ enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct
     return OX_OK;
 }
 
+/* In the model that is quantized; what is made of tables serves like any other value. */
+static bool is_dequantized(const struct ox_place *place, const struct ox_node *producer)
+{
+    return producer && producer->index < place->n_nodes &&
+           strcmp(producer->op_type, "DequantizeLinear") == 0;
+}
+
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value)
 {
     enum ox_dtype dtype = value ? ox_quant_dtype(place->q, value) : OX_UNDEFINED;
-    if (!ox_quant_is_float(dtype) ||
-        (value->producer && strcmp(value->producer->op_type, "DequantizeLinear") == 0))
+    if (!ox_quant_is_float(dtype) || is_dequantized(place, value->producer))
         return false;
     /* QuantizeLinear takes float16 since opset 19. */
     return dtype == OX_FLOAT32 || place->q->options->compat_ort ||
