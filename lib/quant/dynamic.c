@@ -153,7 +153,7 @@ static enum ox_status even_out(struct ox_quant *q, struct ox_error *err)
 {
     const float least_ratio = 8;
     struct ox_equalized *changed;
-    OX_TRY(ox_quant_equalize(q, least_ratio, &changed, err));
+    OX_TRY(ox_quant_equalize(q, NULL, least_ratio, &changed, err));
     return changed ? ox_quant_infer(q, err) : OX_OK;
 }
 
