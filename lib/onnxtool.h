@@ -1593,7 +1593,7 @@ struct ox_quant_options {
     double percentile; /* 99.999 */
     enum ox_quant_accuracy accuracy;
     bool bias_correction; /* keep the mean of each channel */
-    bool equalize;        /* even out channels between layers */
+    bool equalize;        /* even out channels between layers, and before normalizations */
     bool has_budget;      /* leave the fewest nodes in float that max_drop needs */
     double max_drop;
     enum ox_quant_metric metric;

@@ -73,12 +73,7 @@ static enum reach until_product(const struct ox_node *node, enum reach reach)
     return is_product(node) ? NOT : reach;
 }
 
-enum ox_status ox_quant_before_cubic(struct ox_quant *q, const struct ox_graph *graph,
-                                     const uint8_t **before, struct ox_error *err)
-{
-    static const struct way way = {is_cubic, until_product};
-    return go_back(q, graph, &way, before, err);
-}
+static const struct way cubic = {is_cubic, until_product};
 
 static bool is_log(const struct ox_node *node)
 {
@@ -105,12 +100,7 @@ static enum reach through_spectra(const struct ox_node *node, enum reach reach)
                                                                                             : NOT;
 }
 
-enum ox_status ox_quant_before_log(struct ox_quant *q, const struct ox_graph *graph,
-                                   const uint8_t **before, struct ox_error *err)
-{
-    static const struct way way = {is_log, through_spectra};
-    return go_back(q, graph, &way, before, err);
-}
+static const struct way logarithm = {is_log, through_spectra};
 
 /* What becomes of a value: it is compared and gone, or it is of use otherwise. */
 enum { COMPARED = 1, USED = 2 };
@@ -122,14 +112,14 @@ static bool is_comparison(const struct ox_node *node)
     return ox_is_any_op(node, comparisons);
 }
 
-enum ox_status ox_quant_before_comparison(struct ox_quant *q, const struct ox_graph *graph,
-                                          const uint8_t **before, struct ox_error *err)
+static enum ox_status before_comparison(struct ox_quant *q, const struct ox_graph *graph,
+                                        const bool *captured, const uint8_t **before,
+                                        struct ox_error *err)
 {
     static const char *const passing[] = {"Add", "Flatten", "Identity",  "Reshape",   "Squeeze",
                                           "Sub", "Sum",     "Transpose", "Unsqueeze", NULL};
     uint8_t *becomes = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *becomes);
-    const bool *captured = ox_quant_find_captured(q, graph);
-    if (!becomes || !captured)
+    if (!becomes)
         return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_values; i++)
         becomes[i] = captured[i] || graph->values[i]->is_output ? USED : 0;
@@ -147,4 +137,29 @@ enum ox_status ox_quant_before_comparison(struct ox_quant *q, const struct ox_gr
         becomes[i] = becomes[i] == COMPARED;
     *before = becomes;
     return OX_OK;
+}
+
+enum ox_status ox_quant_find_before(struct ox_quant *q, const struct ox_graph *graph,
+                                    const bool *captured, int also, struct ox_quant_before *before,
+                                    struct ox_error *err)
+{
+    if (also & OX_BEFORE_CUBIC)
+        OX_TRY(go_back(q, graph, &cubic, &before->cubic, err));
+    if (also & OX_BEFORE_LOG)
+        OX_TRY(go_back(q, graph, &logarithm, &before->log, err));
+    OX_TRY(before_comparison(q, graph, captured, &before->comparison, err));
+    return ox_quant_before_body(q, graph, captured, &before->body, err);
+}
+
+const char *ox_quant_before_reason(const struct ox_quant_before *before, const struct ox_node *node)
+{
+    const struct ox_value *out = node->outputs[0];
+    const bool matrices = ox_is_op(node, "Gemm") || ox_is_op(node, "MatMul");
+    if (!matrices && is_product(node) && ox_quant_is_before(before->cubic, out))
+        return "onnxruntime refuses a cubic Resize behind a convolution on integers";
+    if (ox_quant_is_before(before->log, out))
+        return "a logarithm follows, which makes much of small values";
+    if (matrices && ox_quant_is_before(before->comparison, out))
+        return "what it makes is compared alone, which rounding decides otherwise";
+    return NULL;
 }

@@ -10,20 +10,31 @@ static bool carries(const struct ox_node *node)
            node->outputs[0];
 }
 
-enum ox_status ox_quant_before_body(struct ox_quant *q, const struct ox_graph *graph, bool **out,
+enum ox_status ox_quant_before_body(struct ox_quant *q, const struct ox_graph *graph,
+                                    const bool *captured, const uint8_t **body,
                                     struct ox_error *err)
 {
-    *out = ox_arena_array(&q->arena, graph->n_values + 1, sizeof **out);
-    const bool *captured = ox_quant_find_captured(q, graph);
-    if (!*out || !captured)
+    uint8_t *before = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *before);
+    if (!before)
         return ox_no_memory(err);
     for (size_t i = graph->n_nodes; i-- > 0;) {
         const struct ox_node *node = graph->nodes[i];
         if (carries(node))
-            (*out)[node->inputs[0]->id] |=
-                captured[node->outputs[0]->id] || (*out)[node->outputs[0]->id];
+            before[node->inputs[0]->id] |=
+                captured[node->outputs[0]->id] || before[node->outputs[0]->id];
     }
+    *body = before;
     return OX_OK;
+}
+
+const char *ox_quant_rows_reason(const struct ox_quant_before *before, const struct ox_graph *graph,
+                                 const struct ox_node *gather)
+{
+    if (ox_value_stored(gather->inputs[0])->dtype == OX_FLOAT16 && ox_graph_opset(graph, "") < 19)
+        return "DequantizeLinear takes float16 since opset 19";
+    if (ox_quant_is_before(before->body, gather->outputs[0]))
+        return "onnxruntime carries DequantizeLinear into the body that reads it, and fails";
+    return NULL;
 }
 
 /* The Q whose rounding the node reads; NULL. */
@@ -49,7 +60,7 @@ enum ox_status ox_place_before_bodies(struct ox_place *place, bool *remove, stru
         struct ox_node *node = graph->nodes[i];
         struct ox_node *quantizer = !remove[i] && carries(node) ? quantizer_of(node) : NULL;
         if (!quantizer || !(place->uses.captured[node->outputs[0]->id] ||
-                            place->before_body[node->outputs[0]->id]))
+                            ox_quant_is_before(place->before.body, node->outputs[0])))
             continue;
         node->inputs[0] = quantizer->inputs[0];
         any = true;

@@ -40,7 +40,7 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
         *reason = "what it gathers from is no constant of float32";
         return OX_OK;
     }
-    const bool carried = walk->before_body && walk->before_body[node->outputs[0]->id];
+    const bool carried = ox_quant_is_before(walk->before.body, node->outputs[0]);
     if (!walk->q->options->compat_ort && ox_row_table_serves(node, carried)) {
         OX_TRY(ox_walk_keep(walk, node, err));
         OX_TRY(ox_row_table_gather(walk->q, node, reason, err));
@@ -48,14 +48,9 @@ static enum ox_status walk_gather(struct ox_walk *walk, struct ox_node *node, co
             ox_walk_drop(walk, node);
         return OX_OK;
     }
-    if (stored->dtype == OX_FLOAT16 && ox_graph_opset(walk->graph, "") < 19) {
-        *reason = "DequantizeLinear takes float16 since opset 19";
+    *reason = ox_quant_rows_reason(&walk->before, walk->graph, node);
+    if (*reason)
         return OX_OK;
-    }
-    if (carried) {
-        *reason = "onnxruntime carries DequantizeLinear into the body that reads it, and fails";
-        return OX_OK;
-    }
     const struct ox_weight_wish wish = {.type = OX_UINT8, .axis = -1, .outputs = -1};
     OX_TRY(ox_walk_weight(walk, node->inputs[0], &wish, &table, reason, err));
     if (!table)
@@ -105,12 +100,8 @@ static enum ox_status walk_node(struct ox_walk *walk, struct ox_node *node, stru
     if (!handler || (handler->own && walk->q->options->compat_ort))
         return ox_walk_keep(walk, node, err);
     const char *reason = ox_quant_unwanted(walk->q, node);
-    if (!reason && ox_quant_is_before(walk->before_log, node->outputs[0]) &&
-        handler->walk != walk_gather && handler->walk != walk_transpose)
-        reason = "a logarithm follows, which makes much of small values";
-    if (!reason && ox_quant_is_before(walk->before_comparison, node->outputs[0]) &&
-        (handler->walk == ox_dynamic_matmul || handler->walk == ox_dynamic_gemm))
-        reason = "what it makes is compared alone, which rounding decides otherwise";
+    if (!reason && handler->walk != walk_gather && handler->walk != walk_transpose)
+        reason = ox_quant_before_reason(&walk->before, node);
     if (!reason)
         OX_TRY(handler->walk(walk, node, &reason, err));
     ox_quant_report_add_node(walk->q->report, node, NULL, reason);
@@ -122,12 +113,12 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     struct ox_walk walk;
     OX_TRY(ox_graph_sort(graph, err));
     OX_TRY(ox_walk_begin(&walk, q, graph, err));
-    if (!q->options->compat_ort)
-        OX_TRY(ox_quant_before_log(q, graph, &walk.before_log, err));
-    if (!q->options->compat_ort)
-        OX_TRY(ox_quant_before_comparison(q, graph, &walk.before_comparison, err));
-    if (!q->options->compat_ort)
-        OX_TRY(ox_quant_before_body(q, graph, &walk.before_body, err));
+    if (!q->options->compat_ort) {
+        const bool *captured = ox_quant_find_captured(q, graph);
+        if (!captured)
+            return ox_no_memory(err);
+        OX_TRY(ox_quant_find_before(q, graph, captured, OX_BEFORE_LOG, &walk.before, err));
+    }
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
         OX_TRY(ox_cancel_plan(q, graph->nodes[i], &walk.plans[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)
@@ -162,7 +153,7 @@ static enum ox_status even_out(struct ox_quant *q, struct ox_error *err)
 {
     const float least_ratio = 8;
     struct ox_equalized *changed;
-    OX_TRY(ox_quant_equalize(q, least_ratio, &changed, err));
+    OX_TRY(ox_quant_equalize(q, NULL, least_ratio, &changed, err));
     return changed ? ox_quant_infer(q, err) : OX_OK;
 }
 

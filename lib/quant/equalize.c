@@ -224,8 +224,128 @@ cleanup:
     return status;
 }
 
-enum ox_status ox_quant_equalize(struct ox_quant *q, float least_ratio,
-                                 struct ox_equalized **changed, struct ox_error *err)
+/* The one node that reads the value, but for its shape, as its first input; NULL. */
+static const struct ox_node *only_reader(const struct ox_quant_uses *uses,
+                                         const struct ox_value *value)
+{
+    const struct ox_node *reader = NULL;
+    if (!value || value->is_output || uses->captured[value->id])
+        return NULL;
+    for (uint32_t i = uses->first[value->id]; i < uses->first[value->id + 1]; i++) {
+        const struct ox_quant_use use = uses->uses[i];
+        if (!*use.node->domain && strcmp(use.node->op_type, "Shape") == 0)
+            continue;
+        if (reader || use.index != 0 || *use.node->domain)
+            return NULL;
+        reader = use.node;
+    }
+    return reader;
+}
+
+/* The groups that a Reshape [batch, groups, rest] makes of channels, which lie one after the other in each; 0: it does not. */
+static enum ox_status groups_of_reshape(struct ox_quant *q, const struct ox_node *reshape,
+                                        size_t *groups, struct ox_error *err)
+{
+    struct ox_tensor *shape;
+    const struct ox_value *wanted = reshape->n_inputs == 2 ? reshape->inputs[1] : NULL;
+    const struct ox_stored *stored = ox_value_stored(wanted);
+    *groups = 0;
+    if (!stored || stored->dtype != OX_INT64 || stored->rank != 1 || stored->dims[0] != 3 ||
+        ox_quant_int_attr(reshape, "allowzero", 0))
+        return OX_OK;
+    OX_TRY(ox_stored_load(q->model, stored, &shape, err));
+    const int64_t *dims = shape->data, batch = ox_quant_dim(q, reshape->inputs[0], 0);
+    if ((dims[0] == 0 || (dims[0] > 0 && dims[0] == batch)) && dims[1] > 0)
+        *groups = (size_t)dims[1];
+    ox_tensor_release(shape);
+    return OX_OK;
+}
+
+/* In how many groups the value's channels are normalized apart; 0: they are not, or something else reads them. */
+static enum ox_status normalized_groups(struct ox_quant *q, const struct ox_quant_uses *uses,
+                                        const struct ox_value *value, size_t channels,
+                                        size_t *groups, float *epsilon, struct ox_error *err)
+{
+    const struct ox_node *node = only_reader(uses, value);
+    size_t n = channels;
+    *groups = 0;
+    if (node && strcmp(node->op_type, "Reshape") == 0) {
+        OX_TRY(groups_of_reshape(q, node, &n, err));
+        node = only_reader(uses, node->outputs[0]);
+        if (!node || strcmp(node->op_type, "InstanceNormalization") != 0)
+            return OX_OK;
+    }
+    if (!node)
+        return OX_OK;
+    if (strcmp(node->op_type, "GroupNormalization") == 0)
+        n = (size_t)ox_quant_int_attr(node, "num_groups", 0);
+    else if (strcmp(node->op_type, "InstanceNormalization") != 0)
+        return OX_OK;
+    *epsilon = ox_quant_float_attr(node, "epsilon", 1e-5f);
+    if (n && channels % n == 0)
+        *groups = n;
+    return OX_OK;
+}
+
+/* What is normalized by itself may have any size before, so that of each group is made nearly that of the largest: one scale serves
+ * all then. Groups whose variance epsilon is to tell from 0 would change by more than their rounding does now. Powers of two, by which
+ * values are divided. false: all are one. */
+static bool choose_sizes(const struct ox_stats *stats, size_t n, size_t groups, float epsilon,
+                         float *factors)
+{
+    const float crest = 8, steps = 255; /* the peak over the deviation; of 8 bits */
+    const size_t each = n / groups;
+    float largest = 0;
+    bool some = false;
+    for (size_t i = 0; i < 2 * n; i++)
+        largest = fmaxf(largest, fabsf(stats->channels[i]));
+    for (size_t g = 0; g < groups; g++) {
+        float most = 0, factor = 1;
+        for (size_t c = g * each; c < (g + 1) * each; c++)
+            most = fmaxf(most, fmaxf(fabsf(stats->channels[c]), fabsf(stats->channels[n + c])));
+        if (most * largest > 4 * steps * crest * epsilon && largest < INFINITY)
+            factor = most / largest;
+        some |= factor < 1;
+        for (size_t c = g * each; c < (g + 1) * each; c++)
+            factors[c] = factor;
+    }
+    return some;
+}
+
+static enum ox_status even_normalized(struct ox_quant *q, const struct ox_calibration *calibration,
+                                      const struct ox_quant_uses *uses, struct ox_node *conv,
+                                      struct ox_equalized **changed, struct ox_error *err)
+{
+    struct ox_value *value = conv->outputs[0];
+    const size_t n = (size_t)ox_value_stored(conv->inputs[1])->dims[0];
+    const struct ox_calibrated *seen = ox_calibration_find(calibration, value->name);
+    struct layer layer = {0};
+    float epsilon, *factors;
+    size_t groups;
+    OX_TRY(normalized_groups(q, uses, value, n, &groups, &epsilon, err));
+    if (!groups || !seen || seen->stats.n_channels != n)
+        return OX_OK;
+    factors = ox_arena_array(&q->arena, n, sizeof *factors);
+    if (!factors)
+        return ox_no_memory(err);
+    if (!choose_sizes(&seen->stats, n, groups, epsilon, factors))
+        return OX_OK;
+    enum ox_status status;
+    OX_TRY_CLEANUP(open_layer(q, conv, &layer, err));
+    for (size_t c = 0; c < n; c++)
+        touch(&layer, true, c, 1 / factors[c]);
+    OX_TRY_CLEANUP(scale_bias(q, conv, factors, err));
+    OX_TRY_CLEANUP(store(&layer, err));
+    OX_TRY_CLEANUP(note_values(q, &value, 1, factors, n, changed, err));
+    ox_quant_report_add_note(q->report, "channels that '%s' makes are evened out", conv->name);
+cleanup:
+    ox_tensor_release(layer.w);
+    return status;
+}
+
+enum ox_status ox_quant_equalize(struct ox_quant *q, const struct ox_calibration *calibration,
+                                 float least_ratio, struct ox_equalized **changed,
+                                 struct ox_error *err)
 {
     struct ox_graph *graph = q->model->graph;
     *changed = NULL;
@@ -243,6 +363,8 @@ enum ox_status ox_quant_equalize(struct ox_quant *q, float least_ratio,
         if (second)
             OX_TRY(equalize_pair(q, graph->nodes[i], second, between, n_between, least_ratio,
                                  changed, err));
+        else if (calibration && graph->nodes[i]->op_type[0] == 'C')
+            OX_TRY(even_normalized(q, calibration, &uses, graph->nodes[i], changed, err));
     }
     return OX_OK;
 }

@@ -18,9 +18,11 @@ const struct ox_equalized *ox_equalized_of(const struct ox_equalized *rows, cons
 
 /* Scales output channels of convolutions and Gemm down and the next one's input channels up, where nothing but Relu, LeakyRelu and
  * pooling lies between: the model computes the same. least_ratio: pairs whose largest over smallest factor is less are left
- * alone. *changed lists the values between; it is of the job's arena. */
-enum ox_status ox_quant_equalize(struct ox_quant *q, float least_ratio,
-                                 struct ox_equalized **changed, struct ox_error *err);
+ * alone. Channels that a convolution makes for a normalization of each (InstanceNormalization, GroupNormalization) alone become
+ * nearly equal, if there is a calibration to tell. *changed lists the values that changed; it is of the job's arena. */
+enum ox_status ox_quant_equalize(struct ox_quant *q, const struct ox_calibration *calibration,
+                                 float least_ratio, struct ox_equalized **changed,
+                                 struct ox_error *err);
 
 /* Moves what is large in channels of normalizations' outputs into the weights of the products that follow. Rows are added to
  * *changed. */

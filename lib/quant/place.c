@@ -5,6 +5,7 @@
 
 #include "graph/match.h"
 #include "quant/cancel.h"
+#include "quant/place_own.h"
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,
                               const struct ox_calibration *calibration, struct ox_error *err)
@@ -20,11 +21,17 @@ enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct
     return OX_OK;
 }
 
+/* In the model that is quantized; what is made of tables serves like any other value. */
+static bool is_dequantized(const struct ox_place *place, const struct ox_node *producer)
+{
+    return producer && producer->index < place->n_nodes &&
+           strcmp(producer->op_type, "DequantizeLinear") == 0;
+}
+
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value)
 {
     enum ox_dtype dtype = value ? ox_quant_dtype(place->q, value) : OX_UNDEFINED;
-    if (!ox_quant_is_float(dtype) ||
-        (value->producer && strcmp(value->producer->op_type, "DequantizeLinear") == 0))
+    if (!ox_quant_is_float(dtype) || is_dequantized(place, value->producer))
         return false;
     /* QuantizeLinear takes float16 since opset 19. */
     return dtype == OX_FLOAT32 || place->q->options->compat_ort ||
@@ -160,7 +167,7 @@ bool ox_place_absorb(struct ox_place *place, struct ox_node *node)
     struct ox_node *producer = in->producer;
     /* A subgraph that captures the output, or what movers make of it, would read what is not clipped yet. */
     if (!producer || in->is_output || in->is_input || place->uses.captured[in->id] ||
-        place->uses.captured[out->id] || (place->before_body && place->before_body[out->id]) ||
+        place->uses.captured[out->id] || ox_quant_is_before(place->before.body, out) ||
         ox_quant_n_uses(&place->uses, in) != 1 || !ox_place_mark(place, out)->has_range)
         return false;
     producer->outputs[in->output_index] = out;
@@ -310,4 +317,16 @@ struct ox_qparam ox_place_pair(const struct ox_place *place, const struct ox_val
     return ox_qparam_of_range(range.least, range.most, options->activation_type,
                               ox_quant_dtype(place->q, value), options->symmetric_activation, false,
                               options->compat_ort);
+}
+
+bool ox_place_only_feeds(const struct ox_place *place, const struct ox_value *value)
+{
+    return ox_quant_n_uses(&place->uses, value) == 1 && !value->is_output &&
+           !place->uses.captured[value->id];
+}
+
+struct ox_node *ox_place_only_user(const struct ox_place *place, const struct ox_value *value)
+{
+    return ox_place_only_feeds(place, value) ? place->uses.uses[place->uses.first[value->id]].node
+                                             : NULL;
 }

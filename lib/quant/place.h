@@ -20,7 +20,7 @@ struct ox_mark {
     struct ox_qparams params;
     struct ox_value *scale, *zero;
     bool parted; /* products that read it have a pair of Q and DQ each */
-    bool done;
+    bool done;   /* Q and DQ are there */
     bool has_range;
     struct ox_qrange range;
     const struct ox_saturation
@@ -39,6 +39,7 @@ struct ox_mark_bias {
 };
 
 struct ox_channels;
+struct ox_placed_table;
 
 struct ox_place {
     struct ox_quant *q;
@@ -56,8 +57,8 @@ struct ox_place {
     bool correcting;                    /* biases, by the means of channels */
     bool float_transposed;              /* transposed convolutions have integer weights alone */
     bool cancelling;                    /* weights are rounded so that errors cancel */
-    const uint8_t *before_cubic, *before_log, *before_comparison; /* before.h */
-    bool *before_body;                                            /* NULL: not looked for */
+    struct ox_quant_before before;
+    struct ox_placed_table *tables; /* place_table.c */
 };
 
 enum ox_status ox_place_begin(struct ox_place *place, struct ox_quant *q, struct ox_graph *graph,

@@ -464,7 +464,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     struct ox_graph *graph = place->graph;
     for (size_t i = 0; i < place->n_marks; i++) {
         struct ox_mark *mark = &place->marks[i];
-        if (!mark->kind || mark->share)
+        if (!mark->kind || mark->share || mark->done)
             continue;
         if (ox_place_constant(place, graph->values[i]))
             OX_TRY(constant_params(place, graph->values[i], err));
@@ -479,7 +479,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     for (size_t i = 0; i < place->n_marks; i++) {
         struct ox_mark *mark = &place->marks[i];
         struct ox_value *value = graph->values[i];
-        if (!mark->kind || mark->share)
+        if (!mark->kind || mark->share || mark->done)
             continue;
         if (ox_place_constant(place, value)) {
             OX_TRY(weave_constant(place, value, err));
@@ -496,7 +496,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     if (!remove)
         return ox_no_memory(err);
     memcpy(remove, place->gone, place->n_nodes * sizeof *remove);
-    if (place->before_body)
+    if (place->before.body)
         OX_TRY(ox_place_before_bodies(place, remove, err));
     ox_graph_remove_nodes(graph, remove);
     return ox_place_copies(place, err);

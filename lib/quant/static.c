@@ -76,7 +76,6 @@ static bool saw(const struct ox_quant *q, const struct ox_calibration *calibrati
     return false;
 }
 
-/* A body that no sample ran (an old table, a branch never taken) is quantized as it runs. */
 /* Reports its products and convolutions. */
 static void leave_body(struct ox_quant *q, const struct ox_graph *body)
 {
@@ -90,6 +89,7 @@ static void leave_body(struct ox_quant *q, const struct ox_graph *body)
     }
 }
 
+/* A body that no sample ran (an old table, a branch never taken) is quantized as it runs. */
 static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibration *calibration,
                                       const struct repairs *repairs, struct ox_error *err)
 {
@@ -130,7 +130,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     OX_TRY(ox_quant_name_scopes(q, err));
     OX_TRY(ox_estimate_begin(&estimate, q, err));
     if (repairs->equalize) {
-        OX_TRY(ox_quant_equalize(q, least_ratio, &equalized, err));
+        OX_TRY(ox_quant_equalize(q, calibration, least_ratio, &equalized, err));
         OX_TRY(ox_quant_infer(q, err));
     }
     if (repairs->smooth)

@@ -23,8 +23,7 @@ struct ox_walk {
     size_t n_gone;
     struct ox_cancel_plan *plans; /* by index: of the node before anything changed */
     size_t n_nodes;               /* of the graph when the walk began */
-    const uint8_t *before_log, *before_comparison; /* before.h */
-    bool *before_body;
+    struct ox_quant_before before;
 };
 
 /* q->arena holds it all. */
