@@ -130,6 +130,8 @@ size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
         const struct ox_conv wide = repeated(c);
         return repeated_floats(c) + ox_conv_depthwise_work(&wide, env);
     }
+    if (ox_conv_upright_fits(c))
+        return ox_conv_upright_work(c, env);
     plan(c, &j);
     return zero_floats(c) + ox_slots(env) * j.slot;
 }
@@ -360,6 +362,10 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
         const size_t lines = c->batch * c->in[0];
         ox_spread_sums(env, lines, 2.0 * (double)repeated_floats(c), repeat_line, &r);
         ox_conv_depthwise(t, env, &wide, packed, r.out, out, end, work + repeated_floats(c));
+        return;
+    }
+    if (ox_conv_upright_fits(c)) {
+        ox_conv_upright(t, env, c, packed, in, out, end, work);
         return;
     }
     plan(c, &j);

@@ -127,8 +127,8 @@ INLINE void depthwise_piece(VF sum[8], const float *in, size_t pixel, const floa
 {
     VF w[7];
 #pragma GCC unroll 7
-    for (unsigned q = 0; q < cols; q++, weights += ld)
-        w[q] = load_part(weights, some, m);
+    for (unsigned q = 0; q < 7; q++)
+        w[q] = q < cols ? load_part(weights + q * ld, some, m) : v_zero();
 #pragma GCC unroll 21
     for (unsigned x = 0; x < (n - 1) * step + cols; x++, in += pixel) {
         VF v = load_part(in, some, m);

@@ -195,6 +195,20 @@ static void make_long(struct dice *d, struct ox_conv *c)
     }
 }
 
+/* A depthwise kernel of many rows, and of one column or of many. */
+static void make_tall(struct dice *d, struct ox_conv *c)
+{
+    const size_t reach[2] = {dice_between(d, 3, 32), dice_between(d, 0, 1) * 24};
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c->kernel[axis] = reach[axis] + 1;
+        c->dilation[axis] = 1;
+        c->pad[axis] = reach[axis] ? dice_between(d, 0, reach[axis]) : 0;
+        c->in[axis] = reach[axis] + dice_between(d, 1, 12);
+        c->stride[axis] = axis ? 1 : dice_between(d, 1, 2);
+        c->out[axis] = (c->in[axis] + c->pad[axis] - c->kernel[axis]) / c->stride[axis] + 1;
+    }
+}
+
 static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
 {
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
@@ -219,6 +233,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.kernel[0] = c.kernel[1] = side;
             c.stride[1] = dice_between(d, 1, 2);
             c.dilation[1] = 1;
+        } else if (dice_between(d, 0, 1)) {
+            make_tall(d, &c);
         }
     } else if (way == OX_CONV_TURNED) {
         c.groups = dice_between(d, 2, 9);
