@@ -9,7 +9,7 @@ struct args {
     struct opt_strings calibration, tables;
     int method, quant_format, activation_type;
     double percentile;
-    bool moving_average, symmetric_activation, calibrate_only, keep_partial, merge;
+    bool per_tensor, moving_average, symmetric_activation, calibrate_only, keep_partial, merge;
     bool bias_correction, equalize, smooth;
     int accuracy;
     const char *max_drop;
@@ -54,7 +54,8 @@ static const struct opt options[] = {
     {0, "weight-type", OPT_CHOICE, COMMON(weight_type), "TYPE",
      "qint8|quint8|qint16|quint16|qint4|quint4", "type of weights"},
     {0, "per-channel", OPT_FLAG, COMMON(per_channel), NULL, NULL,
-     "a scale for each output channel of the weights"},
+     "a scale for each output channel of the weights: the default, but for --compat ort; opset 13"},
+    {0, "per-tensor", OPT_FLAG, FIELD(per_tensor), NULL, NULL, "one scale for all of a weight"},
     {0, "reduce-range", OPT_FLAG, COMMON(reduce_range), NULL, NULL,
      "weights of 7 bits; --processor narrows only those that need it"},
     {0, "processor", OPT_CHOICE, COMMON(processor), "HOW", QUANTIZE_PROCESSORS,
@@ -334,6 +335,8 @@ static enum ox_status check(struct cli *cli, const struct args *args)
                         "quantize-static: -o OUT, --dry-run or --calibrate-only is needed");
     if (args->metric && !args->max_drop)
         return cli_fail(cli, OX_USAGE, "quantize-static: --metric goes with --max-drop");
+    if (args->common.per_channel && args->per_tensor)
+        return cli_fail(cli, OX_USAGE, "quantize-static: --per-channel or --per-tensor, not both");
     if (!(args->percentile > 50 && args->percentile <= 100))
         return cli_fail(cli, OX_USAGE, "quantize-static: --percentile is over 50 and at most 100");
     return OX_OK;
@@ -397,6 +400,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                         args->max_drop);
     int64_t *labels = NULL;
     status = quantize_options(cli, &args->common, &chosen, lists);
+    chosen.per_channel |= !args->per_tensor && !chosen.compat_ort;
     if (status == OX_OK && args->labels)
         status = read_labels(cli, args->labels, &chosen, &labels);
     if (status == OX_OK)
@@ -437,8 +441,7 @@ const struct command command_quantize_static = {
         "onnxruntime's session option session.x64quantprecision=1 avoids it.)\n\n"
         "Selectors of nodes are those of quantize-dynamic.",
     .examples =
-        "  onnxtool quantize-static model.onnx -o model.int8.onnx --calibration samples.npz "
-        "--per-channel\n"
+        "  onnxtool quantize-static model.onnx -o model.int8.onnx --calibration samples.npz\n"
         "  onnxtool quantize-static model.onnx --calibrate-only --calibration part1/ --table "
         "part1.json\n"
         "  onnxtool quantize-static model.onnx -o model.int8.onnx --table part1.json,part2.json\n"

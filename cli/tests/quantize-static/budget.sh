@@ -10,11 +10,11 @@ g (float[batch,4] x) => (float[batch,4] y)
 MODEL
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,4] a) => (float[batch,4] x) { x = Identity (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
-quantize() { onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz "$@" | grep -E '^float|of 2'; }
+quantize() { onnxtool quantize-static --per-tensor m.onnxtxt -o q.onnx --calibration all.npz "$@" | grep -E '^float|of 2'; }
 quantize
 quantize --max-drop 10
 # What is told is what was written.
-onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --max-drop 10 | grep -o 'samples held out: [0-9]*'
+onnxtool quantize-static --per-tensor m.onnxtxt -o q.onnx --calibration all.npz --max-drop 10 | grep -o 'samples held out: [0-9]*'
 quantize --max-drop 1e-9 --metric cosine
 quantize --max-drop 1 --metric top1
 quantize --max-drop 0 --metric cosine

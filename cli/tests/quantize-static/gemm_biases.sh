@@ -13,8 +13,8 @@ for bias in 'float[1] b = {0.5}' 'float b = {0.5}' 'float[1,1] b = {0.5}' 'float
     'float[3,4] b = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}'; do
     try "$bias" '["p"] y = Gemm (x, w, b)' --per-channel
 done
-try 'float[3,1] b = {1, 2, 3}' '["p"] y = Gemm (x, w, b)'
-try 'float[1,4] b = {1, -2, 3, 4}' '["p"] m = MatMul (x, w) ["a"] y = Add (m, b)'
+try 'float[3,1] b = {1, 2, 3}' '["p"] y = Gemm (x, w, b)' --per-tensor
+try 'float[1,4] b = {1, -2, 3, 4}' '["p"] m = MatMul (x, w) ["a"] y = Add (m, b)' --per-tensor
 try 'float[1,4] b = {1, -2, 3, 4}' '["p"] m = MatMul (x, w) ["a"] y = Add (m, b)' --per-channel --quant-format qoperator
 # One column has one scale, per tensor.
 printf '<ir_version: 8, opset_import: ["" : 17]>\ng (float[3,4] x) => (float[3,1] y) <float[4,1] w = {1, 2, 3, 4}, float[1] b = {1}> { ["p"] y = Gemm (x, w, b) }\n' >m.onnxtxt

@@ -15,10 +15,10 @@ MODEL
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 --outputs x -o x.npy >/dev/null
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 --outputs labels -o labels.npy >/dev/null
 onnxtool run samples.onnxtxt --random 1 --shape a=60x4 --outputs few -o few.npy >/dev/null
-quantize() { onnxtool quantize-static m.onnxtxt -o "$@" --max-drop 0.05 --metric top1 | grep -E 'of 2'; }
+quantize() { onnxtool quantize-static --per-tensor m.onnxtxt -o "$@" --max-drop 0.05 --metric top1 | grep -E 'of 2'; }
 quantize float.onnx --calibration x.npy
 quantize right.onnx --calibration x.npy --labels labels.npy
-onnxtool quantize-static m.onnxtxt --calibrate-only --calibration x.npy --labels labels.npy --table t.json
+onnxtool quantize-static --per-tensor m.onnxtxt --calibrate-only --calibration x.npy --labels labels.npy --table t.json
 quantize again.onnx --table t.json
 cmp right.onnx again.onnx && echo same
 quantize few.onnx --calibration x.npy --labels few.npy

@@ -16,5 +16,5 @@ g (float[n,2] x, int64[2,m] edges) => (float[m,2] y) <float[2,2] w = {1, -1, 0.5
 M
 mkdir cal
 onnxtool run made.onnxtxt -o cal/s.npz
-onnxtool quantize-static m.onnxtxt --calibration cal -o q.onnx 2> log || cat log
+onnxtool quantize-static --per-tensor m.onnxtxt --calibration cal -o q.onnx 2> log || cat log
 onnxtool run -i cal/s.npz q.onnx

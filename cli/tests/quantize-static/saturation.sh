@@ -29,31 +29,31 @@ show() {
     if cmp -s exact.npz simulated.npz; then echo "the same where pairs saturate"; fi
 }
 exact="--accuracy plain --processor exact"
-show $exact
-show $exact --activation-type qint8
-show $exact --activation-type qint8 --quant-format qoperator
+show --per-tensor $exact
+show --per-tensor $exact --activation-type qint8
+show --per-tensor $exact --activation-type qint8 --quant-format qoperator
 # What samples show does not saturate, what others might may.
-show --accuracy plain
+show --per-tensor --accuracy plain
 show --accuracy plain --per-channel
-show --accuracy plain --activation-type qint8
-show --accuracy plain --activation-type qint8 --quant-format qoperator
-show
-show --accuracy plain --reduce-range
-show --accuracy plain --weight-type quint8
+show --per-tensor --accuracy plain --activation-type qint8
+show --per-tensor --accuracy plain --activation-type qint8 --quant-format qoperator
+show --per-tensor
+show --per-tensor --accuracy plain --reduce-range
+show --per-tensor --accuracy plain --weight-type quint8
 show --compat ort --quant-format qoperator
-show --accuracy plain --processor avx2-saturating
-show --accuracy plain --processor avx2-saturating --activation-type qint8
+show --per-tensor --accuracy plain --processor avx2-saturating
+show --per-tensor --accuracy plain --processor avx2-saturating --activation-type qint8
 onnxtool dump q.onnx --tensor over_taps_quantized | tail -n 1
 onnxtool dump q.onnx --tensor taps_quantized | tail -n 1
 show --accuracy plain --processor avx2-saturating --per-channel
 grep -E '"(name|widened)"' report.json | paste - - | grep 'rows"'
 onnxtool dump q.onnx --tensor rows_quantized | tail -n 1
 onnxtool dump q.onnx --tensor rows_scale | tail -n 1
-show --accuracy plain --processor avx2-saturating --weight-type quint8
-show --processor avx2-saturating --accuracy best
-onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --processor avx2-saturating --report r.html
+show --per-tensor --accuracy plain --processor avx2-saturating --weight-type quint8
+show --per-tensor --processor avx2-saturating --accuracy best
+onnxtool quantize-static --per-tensor m.onnxtxt -o q.onnx --calibration all.npz --processor avx2-saturating --report r.html
 grep -o '<p>Scales[^<]*' r.html
-show --processor avx2-saturating --reduce-range
+show --per-tensor --processor avx2-saturating --reduce-range
 show --processor avx2-saturating --compat ort
 # Integers that are there already may saturate, which judging tells.
 cat >m.onnxtxt <<'MODEL'
@@ -72,5 +72,5 @@ MODEL
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[batch,2] a) => (float[batch,2] x) { x = Abs (a) }\n' >samples.onnxtxt
 onnxtool run samples.onnxtxt --random 1 --shape a=60x2 -o all.npz >/dev/null
 for processor in exact avx2-saturating; do
-    onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --processor $processor | grep dB
+    onnxtool quantize-static --per-tensor m.onnxtxt -o q.onnx --calibration all.npz --processor $processor | grep dB
 done
