@@ -118,7 +118,7 @@ START_TEST(what_has_too_many_lines_or_is_too_large_does_not_fit)
     other.channels = 1;
     ck_assert(!ox_volume_conv_fits(&other));
     other = c;
-    other.kernel[0] = other.kernel[1] = 5;
+    other.kernel[0] = other.kernel[1] = 9;
     ck_assert(!ox_volume_conv_fits(&other));
     other = c;
     other.out[1] = other.out[2] = 1000;
