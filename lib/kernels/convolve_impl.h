@@ -26,6 +26,13 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                       const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work);
 
+/* Whether ox_conv_indirect() copies what each output reads side by side; floats of those rows; the convolution of them, by the same packed
+ * weights. */
+bool ox_conv_gathers(const struct ox_conv *c);
+size_t ox_conv_gather_work(const struct ox_conv *c);
+struct ox_conv ox_conv_gathered(const struct ox_conv *c);
+void ox_conv_gather(struct ox_env *env, const struct ox_conv *c, const float *in, float *rows);
+
 /* Floats of lines that stay in L2 beside a part of the weights. */
 enum { OX_CONV_NARROW_FLOATS = 3 << 16 };
 /* Of one group. */

@@ -201,6 +201,10 @@ void ox_conv_indirect_pack(const struct ox_compute *t, struct ox_env *env, const
 
 size_t ox_conv_indirect_work(const struct ox_conv *c)
 {
+    if (ox_conv_gathers(c)) {
+        const struct ox_conv rows = ox_conv_gathered(c);
+        return ox_round_up(ox_conv_gather_work(c), 16) + ox_conv_indirect_work(&rows);
+    }
     const size_t run = c->in_channels / c->groups;
     return run * c->kernel[1] <= RUN_MOST ? RUN_MOST : run;
 }
@@ -531,6 +535,13 @@ void ox_conv_indirect(const struct ox_compute *t, struct ox_env *env, const stru
                       const float *packed, const float *in, float *out,
                       const struct ox_epilogue *end, float *work)
 {
+    if (ox_conv_gathers(c)) {
+        const struct ox_conv rows = ox_conv_gathered(c);
+        ox_conv_gather(env, c, in, work);
+        ox_conv_indirect(t, env, &rows, packed, work, out, end,
+                         work + ox_round_up(ox_conv_gather_work(c), 16));
+        return;
+    }
     struct job j = {.t = t,
                     .c = c,
                     .packed = packed,

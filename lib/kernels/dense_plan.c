@@ -53,6 +53,9 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
             row_parts = ox_least((wanted + col_parts - 1) / col_parts, m / rows_least);
             row_parts = row_parts ? row_parts : 1;
             make_even(t, m, n, wanted, &row_parts, &col_parts);
+            /* Rows too few to part, and few columns. */
+            if (row_parts * col_parts == 1)
+                col_parts = ox_least(wanted, (n + t->wide - 1) / t->wide);
         }
         if (row_parts > 1)
             rows_most = (m + row_parts - 1) / row_parts;

@@ -132,6 +132,13 @@ static double floor_of(double x)
     return near > x ? near - 1 : near;
 }
 
+/* nearbyint() without a call where the sum's last digit is one; ties to even. */
+static double near_of(double x)
+{
+    const double most = 1e15, ones = 6755399441055744.0;
+    return x > -most && x < most ? (x + ones) - ones : nearbyint(x);
+}
+
 /* From a normalized coordinate (-1 to 1) to elements and weights. */
 static void grid_place(const struct grid *g, double normal, unsigned axis, struct grid_axis *out)
 {
@@ -140,29 +147,26 @@ static void grid_place(const struct grid *g, double normal, unsigned axis, struc
     double x = g->align_corners ? (normal + 1) / 2 * (dim - 1) : ((normal + 1) * dim - 1) / 2;
 
     if (g->mode == GRID_NEAREST)
-        x = nearbyint(x); /* ties to even */
+        x = near_of(x);
     if ((x < low || x > high) && g->padding == GRID_BORDER)
         x = x < 0 ? 0 : x > dim - 1 ? dim - 1 : x;
     else if ((x < low || x > high) && g->padding == GRID_REFLECTION)
         x = reflect(x, low, high);
-    double left = floor_of(x);
-
-    switch (g->mode) {
-    case GRID_NEAREST:
+    if (g->mode == GRID_NEAREST) {
         out->n = 1;
         out->weight[0] = 1;
-        out->index[0] = grid_index(g, trunc(x), axis);
+        out->index[0] = grid_index(g, x < 0 ? trunc(x) : floor_of(x), axis);
         return;
-    case GRID_LINEAR:
+    }
+    double left = floor_of(x);
+    if (g->mode == GRID_LINEAR) {
         out->n = 2;
         out->weight[0] = 1 - (x - left);
         out->weight[1] = x - left;
-        break;
-    case GRID_CUBIC:
+    } else {
         out->n = 4;
         cubic_weights(x - left, out->weight);
         left -= 1;
-        break;
     }
     for (unsigned k = 0; k < out->n; k++)
         out->index[k] = grid_index(g, left + k, axis);
@@ -329,31 +333,57 @@ static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
                  : ox_resample_store(r, in->dtype, in->rank, dims, s.sums, err);
 }
 
-/* ---- Bilinear, in float32 ---------------------------------------------------------------------------------------------- */
+/* ---- Of two axes, in float32 ------------------------------------------------------------------------------------------- */
 
 enum { PLACES = 256 }; /* worked on side by side */
 
-struct bilinear {
+struct plane {
     const struct grid *g;
     size_t channels, area, places;
     const float *x, *at;
     float *y;
 };
 
-/* The four elements of n places and their weights; false: some lie outside and have index SIZE_MAX. */
-static bool find_corners(const struct bilinear *b, const float *at, size_t n,
-                         size_t index[4][PLACES], float weight[4][PLACES])
+/* Places [first, first + n) of an image. */
+struct stretch {
+    size_t image, first, n;
+};
+
+static struct stretch stretch_of(const struct plane *p, size_t unit)
+{
+    const size_t blocks = (p->places + PLACES - 1) / PLACES, first = unit % blocks * PLACES;
+    const size_t left = p->places - first;
+    return (struct stretch){unit / blocks, first, left < PLACES ? left : PLACES};
+}
+
+static const float *stretch_at(const struct plane *p, const struct stretch *s)
+{
+    return p->at + (s->image * p->places + s->first) * 2;
+}
+
+static void place_two(const struct plane *p, const float *at, struct grid_axis axis[2])
+{
+    grid_place(p->g, (double)at[1], 0, &axis[0]);
+    grid_place(p->g, (double)at[0], 1, &axis[1]);
+}
+
+/* SIZE_MAX: outside. */
+static size_t element(const struct plane *p, int64_t row, int64_t column)
+{
+    return row < 0 || column < 0 ? SIZE_MAX : (size_t)(row * p->g->strides[0] + column);
+}
+
+/* The four elements of n places and their weights; false: some lie outside. */
+static bool find_corners(const struct plane *p, const float *at, size_t n, size_t index[4][PLACES],
+                         float weight[4][PLACES])
 {
     bool inside = true;
     for (size_t i = 0; i < n; i++) {
         struct grid_axis axis[2];
-        grid_place(b->g, (double)at[2 * i + 1], 0, &axis[0]);
-        grid_place(b->g, (double)at[2 * i], 1, &axis[1]);
+        place_two(p, at + 2 * i, axis);
         for (unsigned k = 0; k < 4; k++) {
-            const int64_t row = axis[0].index[k / 2], column = axis[1].index[k % 2];
-            const bool outside = row < 0 || column < 0;
-            inside &= !outside;
-            index[k][i] = outside ? SIZE_MAX : (size_t)(row * b->g->strides[0] + column);
+            index[k][i] = element(p, axis[0].index[k / 2], axis[1].index[k % 2]);
+            inside &= index[k][i] != SIZE_MAX;
             weight[k][i] = (float)(axis[0].weight[k / 2] * axis[1].weight[k % 2]);
         }
     }
@@ -362,27 +392,45 @@ static bool find_corners(const struct bilinear *b, const float *at, size_t n,
 
 static void bilinear_task(void *arg, size_t from, size_t to)
 {
-    const struct bilinear *b = arg;
-    const size_t blocks = (b->places + PLACES - 1) / PLACES;
+    const struct plane *p = arg;
     size_t index[4][PLACES];
     float weight[4][PLACES];
     for (size_t unit = from; unit < to; unit++) {
-        const size_t image = unit / blocks, first = unit % blocks * PLACES;
-        const size_t n = b->places - first < PLACES ? b->places - first : PLACES;
-        const bool inside =
-            find_corners(b, b->at + (image * b->places + first) * 2, n, index, weight);
-        for (size_t c = image * b->channels; c < (image + 1) * b->channels; c++) {
-            const float *x = b->x + c * b->area;
-            float *y = b->y + c * b->places + first;
-            for (size_t i = 0; inside && i < n; i++)
+        const struct stretch s = stretch_of(p, unit);
+        const bool inside = find_corners(p, stretch_at(p, &s), s.n, index, weight);
+        for (size_t c = s.image * p->channels; c < (s.image + 1) * p->channels; c++) {
+            const float *x = p->x + c * p->area;
+            float *y = p->y + c * p->places + s.first;
+            for (size_t i = 0; inside && i < s.n; i++)
                 y[i] = weight[0][i] * x[index[0][i]] + weight[1][i] * x[index[1][i]] +
                        (weight[2][i] * x[index[2][i]] + weight[3][i] * x[index[3][i]]);
-            for (size_t i = 0; !inside && i < n; i++) {
+            for (size_t i = 0; !inside && i < s.n; i++) {
                 float part[4];
                 for (unsigned k = 0; k < 4; k++)
                     part[k] = index[k][i] == SIZE_MAX ? 0 : weight[k][i] * x[index[k][i]];
                 y[i] = part[0] + part[1] + (part[2] + part[3]);
             }
+        }
+    }
+}
+
+static void nearest_task(void *arg, size_t from, size_t to)
+{
+    const struct plane *p = arg;
+    size_t index[PLACES];
+    for (size_t unit = from; unit < to; unit++) {
+        const struct stretch s = stretch_of(p, unit);
+        const float *at = stretch_at(p, &s);
+        for (size_t i = 0; i < s.n; i++) {
+            struct grid_axis axis[2];
+            place_two(p, at + 2 * i, axis);
+            index[i] = element(p, axis[0].index[0], axis[1].index[0]);
+        }
+        for (size_t c = s.image * p->channels; c < (s.image + 1) * p->channels; c++) {
+            const float *x = p->x + c * p->area;
+            float *y = p->y + c * p->places + s.first;
+            for (size_t i = 0; i < s.n; i++)
+                y[i] = index[i] == SIZE_MAX ? 0 : x[index[i]];
         }
     }
 }
@@ -394,18 +442,20 @@ static enum ox_status fast_grid_sample(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     int64_t dims[4];
     if (!x || !at || x->rank != 4 || x->n == 0 || grid_attrs(r, &g, err) != OX_OK ||
-        g.mode != GRID_LINEAR || grid_shapes(r, x, at, &g, dims, err) != OX_OK)
+        g.mode == GRID_CUBIC || grid_shapes(r, x, at, &g, dims, err) != OX_OK)
         return OX_UNSUPPORTED;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 4, dims, &y, err));
-    struct bilinear b = {.g = &g,
-                         .channels = (size_t)dims[1],
-                         .area = (size_t)(g.dims[0] * g.dims[1]),
-                         .places = (size_t)(dims[2] * dims[3]),
-                         .x = x->data,
-                         .at = at->data,
-                         .y = y->data};
-    ox_fast_spread(r->env, (size_t)dims[0] * ((b.places + PLACES - 1) / PLACES), 1,
-                   PLACES * (30 + 2 * (double)b.channels), bilinear_task, &b);
+    struct plane p = {.g = &g,
+                      .channels = (size_t)dims[1],
+                      .area = (size_t)(g.dims[0] * g.dims[1]),
+                      .places = (size_t)(dims[2] * dims[3]),
+                      .x = x->data,
+                      .at = at->data,
+                      .y = y->data};
+    const bool nearest = g.mode == GRID_NEAREST;
+    ox_fast_spread(r->env, (size_t)dims[0] * ((p.places + PLACES - 1) / PLACES), 1,
+                   PLACES * ((nearest ? 20 : 30) + (nearest ? 1 : 2) * (double)p.channels),
+                   nearest ? nearest_task : bilinear_task, &p);
     return ox_env_poll(r->env, err);
 }
 

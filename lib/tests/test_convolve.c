@@ -209,6 +209,17 @@ static void make_tall(struct dice *d, struct ox_conv *c)
     }
 }
 
+/* A kernel that reaches over most of a line, whose outputs gather what they read. */
+static void make_wide(struct dice *d, struct ox_conv *c)
+{
+    c->in_channels = dice_between(d, 1, 16);
+    c->kernel[1] = dice_between(d, 65, 80);
+    c->out[1] = dice_between(d, 1, 5);
+    c->pad[1] = dice_between(d, 0, 6);
+    const size_t reach = (c->kernel[1] - 1) * c->dilation[1] + 1;
+    c->in[1] = (c->out[1] - 1) * c->stride[1] + reach - c->pad[1] - dice_between(d, 0, 6);
+}
+
 static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
 {
     struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = 1};
@@ -225,6 +236,8 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         c.groups = dice_between(d, 2, 4);
         c.in_channels = c.groups * dice_between(d, 1, 9);
         c.out_channels = c.groups * dice_between(d, 1, 36);
+    } else if (way == OX_CONV_INDIRECT && !c.transposed && dice_between(d, 0, 1)) {
+        make_wide(d, &c);
     } else if (way == OX_CONV_DEPTHWISE) {
         c.groups = c.in_channels = dice_between(d, 1, 90);
         c.out_channels = c.in_channels * dice_between(d, 1, 3);

@@ -1,0 +1,80 @@
+/* Convolution by a kernel so wide that its rows are no runs that OX_CONV_INDIRECT would take, of few channels: its taps would be segments
+ * of a product or two each. Where outputs are few, what each reads is copied side by side: a product of rows and weights as they are packed. */
+#include <string.h>
+
+#include "kernels/convolve_impl.h"
+
+static size_t depth_of(const struct ox_conv *c)
+{
+    return c->kernel[0] * c->kernel[1] * c->in_channels;
+}
+
+bool ox_conv_gathers(const struct ox_conv *c)
+{
+    enum { CHANNELS = 16, TAPS = 64, DEPTH = 1 << 16, FLOATS = 1 << 18 };
+    const size_t m = c->batch * c->out[0] * c->out[1];
+    return !c->transposed && c->groups == 1 && c->kernel[1] > TAPS && c->in_channels > 0 &&
+           c->in_channels <= CHANNELS && c->kernel[0] <= DEPTH && c->kernel[1] <= DEPTH && m > 0 &&
+           m <= FLOATS / depth_of(c);
+}
+
+size_t ox_conv_gather_work(const struct ox_conv *c)
+{
+    return c->batch * c->out[0] * c->out[1] * depth_of(c);
+}
+
+struct ox_conv ox_conv_gathered(const struct ox_conv *c)
+{
+    struct ox_conv rows = *c;
+    for (unsigned axis = 0; axis < 2; axis++) {
+        rows.kernel[axis] = rows.stride[axis] = rows.dilation[axis] = 1;
+        rows.pad[axis] = 0;
+        rows.in[axis] = c->out[axis];
+    }
+    rows.in_channels = rows.in_pixel = depth_of(c);
+    rows.in_batch = 0;
+    return rows;
+}
+
+struct job {
+    const struct ox_conv *c;
+    const float *in;
+    float *rows;
+};
+
+/* The taps of a row of the kernel that begins at pixel x of a line; NULL: the line lies outside. */
+static void copy_taps(const struct ox_conv *c, const float *line, size_t x, float *to)
+{
+    const size_t channels = c->in_channels;
+    for (size_t q = 0; q < c->kernel[1]; q++, to += channels) {
+        const size_t at = x + q * c->dilation[1]; /* wraps left of the image */
+        if (line && at < c->in[1])
+            for (size_t u = 0; u < channels; u++)
+                to[u] = line[at * c->in_pixel + u];
+        else
+            memset(to, 0, channels * sizeof *to);
+    }
+}
+
+static void gather_row(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_conv *c = j->c;
+    const size_t area = c->out[0] * c->out[1], run = c->kernel[1] * c->in_channels;
+    const size_t y = i % area / c->out[1] * c->stride[0] - c->pad[0];
+    const size_t x = i % c->out[1] * c->stride[1] - c->pad[1];
+    const float *image = j->in + i / area * ox_conv_in_batch(c);
+    float *to = j->rows + i * depth_of(c);
+    (void)slot;
+    for (size_t r = 0; r < c->kernel[0]; r++, to += run) {
+        const size_t at = y + r * c->dilation[0];
+        copy_taps(c, at < c->in[0] ? image + at * c->in[1] * c->in_pixel : NULL, x, to);
+    }
+}
+
+void ox_conv_gather(struct ox_env *env, const struct ox_conv *c, const float *in, float *rows)
+{
+    struct job j = {c, in, rows};
+    const size_t m = c->batch * c->out[0] * c->out[1];
+    ox_spread(env, m, 8 * (double)ox_conv_gather_work(c), gather_row, &j);
+}
