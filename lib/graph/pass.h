@@ -60,7 +60,7 @@ struct ox_rewrite {
     bool once;          /* it runs once: what is prepared must pay at once */
     uint64_t fold_left; /* bytes that constants may still grow by */
     uint64_t fold_room; /* bytes of new constants that there may still be in between */
-    uint64_t wide_room; /* bytes that 8-bit floats may still become */
+    uint64_t wide_room; /* bytes that 8-bit weights may still become */
     size_t n_changes;   /* of the pass */
     bool failed;        /* out of memory */
     /* The rest is for the functions below. */

@@ -408,6 +408,36 @@ START_TEST(float8_weights_are_widened_once_where_runs_repeat)
 }
 END_TEST
 
+static size_t nodes_with_cast_weights(bool repeats)
+{
+    struct ox_strbuf text;
+    const struct ox_rewrite_plan plan = {
+        .level = 2, .to_run = true, .repeats = repeats, .fold_bytes = 20000};
+    struct text_run f;
+    ox_strbuf_init(&text);
+    ox_strbuf_puts(&text, HEAD "g (float[2,128] x) => (float[A,B] y) <float[256] s = {1");
+    for (int i = 1; i < 256; i++)
+        ox_strbuf_printf(&text, ",%d", i % 9);
+    ox_strbuf_puts(&text, "}, int8[128,256] w = {1");
+    for (int i = 1; i < 128 * 256; i++)
+        ox_strbuf_printf(&text, ",%d", i % 99 - 50);
+    ox_strbuf_puts(&text, "}> { c = Cast <to = 1> (w) d = Mul(c, s) y = MatMul(x, d) }");
+    ck_assert(!text.failed);
+    text_open(&f, ox_strbuf_text(&text, NULL));
+    ck_assert_int_eq(ox_rewrite_model(f.model, &plan, NULL, &f.err), OX_OK);
+    size_t n = f.model->graph->n_nodes;
+    text_close(&f);
+    ox_strbuf_release(&text);
+    return n;
+}
+
+START_TEST(weights_that_are_cast_from_8_bits_are_so_once_where_runs_repeat)
+{
+    ck_assert_uint_eq(nodes_with_cast_weights(false), 3);
+    ck_assert_uint_eq(nodes_with_cast_weights(true), 1);
+}
+END_TEST
+
 START_TEST(what_would_change_the_meaning_is_left_alone)
 {
     /* The convolution's result is an output; the addend broadcasts; the pad is no zero. */
@@ -668,6 +698,7 @@ int main(void)
                                   gemm_scales_a_third_operand_that_varies,
                                   products_by_a_transpose_that_is_not_folded,
                                   float8_weights_are_widened_once_where_runs_repeat,
+                                  weights_that_are_cast_from_8_bits_are_so_once_where_runs_repeat,
                                   what_would_change_the_meaning_is_left_alone,
                                   channels_are_shuffled_where_they_lie,
                                   halves_of_shuffled_channels_are_made_at_once,

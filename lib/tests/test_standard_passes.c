@@ -325,6 +325,55 @@ static void folds_away(const char *nodes)
     folds_to(nodes, 1, 1);
 }
 
+/* A table t of 256 rows of 4096, of codes q, scales s and what is repeated for each row, r; indices i of the input x. */
+static void table_becomes(const char *nodes, const char *operators, unsigned rank,
+                          const int64_t *dims)
+{
+    struct ox_strbuf text;
+    ox_strbuf_init(&text);
+    ox_strbuf_puts(&text, HEAD "g (float[N] x) => (float[A] y) <int64[1] k = {-1}, "
+                               "int64[1] l = {2}, int64[0] e = {}, int8[256,1] q = {-128");
+    for (int i = 1; i < 256; i++)
+        ox_strbuf_printf(&text, ",%d", i * 37 % 256 - 128);
+    ox_strbuf_puts(&text, "}, float[256,1] s = {0");
+    for (int i = 1; i < 256; i++)
+        ox_strbuf_printf(&text, ",%d.5", i % 7 - 3);
+    ox_strbuf_puts(&text, "}, float[1,4096] r = {0");
+    for (int i = 1; i < 4096; i++)
+        ox_strbuf_printf(&text, ",%d", i % 100);
+    ox_strbuf_printf(&text,
+                     "}> { i = Cast <to = 7> (x) f = Cast <to = 1> (q) a = Add(f, r) "
+                     "t = Mul(s, a) %s }",
+                     nodes);
+    ck_assert(!text.failed);
+    becomes(ox_strbuf_text(&text, NULL), operators, rank, dims);
+    ox_strbuf_release(&text);
+}
+
+START_TEST(rows_of_a_large_table_are_picked_before_they_are_computed)
+{
+    table_becomes("g = Gather(t, i) y = ReduceMax <keepdims = 0> (g, k)",
+                  "Cast Gather Gather Cast Add Mul ReduceMax", 1, SHAPE(9));
+    table_becomes("g = Gather(t, i) h = Gather(t, l) z = Add(g, h) "
+                  "y = ReduceMax <keepdims = 0> (z, k)",
+                  "Cast Gather Gather Cast Add Mul Gather Gather Cast Add Mul Add ReduceMax", 1,
+                  SHAPE(9));
+}
+END_TEST
+
+START_TEST(a_table_that_is_needed_whole_is_computed)
+{
+    /* Something else reads it; what is repeated for each row has an axis too many for one row. */
+    table_becomes("g = Gather(t, i) h = ReduceMax <keepdims = 1> (t) z = Add(g, h) "
+                  "y = ReduceMax <keepdims = 0> (z, k)",
+                  "Cast Gather Add ReduceMax", 1, SHAPE(9));
+    table_becomes("o = Reshape(i, e) g = Gather(t, o) y = ReduceMax <keepdims = 1> (g, k)",
+                  "Cast Reshape Gather ReduceMax", 1, SHAPE(1));
+    table_becomes("g = Gather <axis = 1> (t, l) j = Squeeze(g, k) y = Gather(j, i)", "Cast Gather",
+                  1, SHAPE(9));
+}
+END_TEST
+
 START_TEST(what_makes_constants_large_is_folded_on_the_way)
 {
     /* Into a sum with constants; what meets the input stays to be made as the model runs. */
@@ -614,6 +663,8 @@ int main(void)
         a_target_with_two_new_sizes_stays,
         changes_of_shape_are_merged,
         a_transpose_of_axes_of_one_is_a_change_of_shape,
+        rows_of_a_large_table_are_picked_before_they_are_computed,
+        a_table_that_is_needed_whole_is_computed,
         what_makes_constants_large_is_folded_on_the_way,
         folding_counts_the_constants_that_go,
         a_branch_leaves_constants_of_the_graph_around_it,

@@ -29,6 +29,15 @@ static bool widens_weights(struct ox_rewrite *rw, const struct ox_node *node)
                       stored->dtype == OX_FLOAT8E5M2 || stored->dtype == OX_FLOAT8E5M2FNUZ);
 }
 
+/* Weights of 8 bits that are made floats by Cast, which each run would do anew. */
+static bool casts_weights(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const struct ox_stored *stored =
+        ox_is_op(node, "Cast") ? ox_rw_stored(rw, ox_input(node, 0)) : NULL;
+    return stored && (stored->dtype == OX_INT8 || stored->dtype == OX_UINT8) &&
+           ox_attr_int(node, "to", 0) == OX_FLOAT32;
+}
+
 /* Bytes that the outputs will take, where inference knows; false: it does not. */
 static bool output_bytes(struct ox_rewrite *rw, const struct ox_node *node, uint64_t *bytes)
 {
@@ -219,12 +228,13 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, bool wid
     if (!output_bytes(rw, node, &balance->made) || !add_inputs(rw, node, balance) ||
         OX_ADD_OVERFLOWS(rw->fold_left, balance->freed, &left))
         return false;
-    if (widens) {
-        bool fits = balance->made <= rw->wide_room;
-        rw->wide_room -= fits ? balance->made : 0;
+    if ((widens || casts_weights(rw, node)) && balance->made <= rw->wide_room) {
+        rw->wide_room -= balance->made;
         balance->made = balance->freed = 0;
-        return fits;
+        return true;
     }
+    if (widens)
+        return false;
     if (balance->made <= SMALL_BYTES) {
         balance->made = 0;
         return balance->given <= left;
