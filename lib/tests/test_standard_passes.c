@@ -363,7 +363,8 @@ END_TEST
 
 START_TEST(a_table_that_is_needed_whole_is_computed)
 {
-    /* Something else reads it; what is repeated for each row has an axis too many for one row. */
+    /* Something else reads it; what is repeated for each row has an axis too many for one row; what may be repeated may have as
+     * many rows. */
     table_becomes("g = Gather(t, i) h = ReduceMax <keepdims = 1> (t) z = Add(g, h) "
                   "y = ReduceMax <keepdims = 0> (z, k)",
                   "Cast Gather Add ReduceMax", 1, SHAPE(9));
@@ -371,6 +372,9 @@ START_TEST(a_table_that_is_needed_whole_is_computed)
                   "Cast Reshape Gather ReduceMax", 1, SHAPE(1));
     table_becomes("g = Gather <axis = 1> (t, l) j = Squeeze(g, k) y = Gather(j, i)", "Cast Gather",
                   1, SHAPE(9));
+    table_becomes("u = Unsqueeze(x, k) p = Mul(t, u) g = Gather(p, i) "
+                  "y = ReduceMax <keepdims = 0> (g, k)",
+                  "Cast Unsqueeze Mul Gather ReduceMax", 1, SHAPE(1));
 }
 END_TEST
 

@@ -39,6 +39,15 @@ static bool has_rows(struct ox_rewrite *rw, const struct picker *p, const struct
     return ox_rank_of(rw, operand) == p->rank && ox_dim_of(rw, operand, 0) == p->rows;
 }
 
+/* The same for each row, whatever picks them. */
+static bool is_repeated(struct ox_rewrite *rw, const struct picker *p,
+                        const struct ox_value *operand)
+{
+    const int rank = ox_rank_of(rw, operand);
+    return rank >= 0 &&
+           (rank < p->rank || (rank == p->rank && p->picks > 0 && ox_dim_of(rw, operand, 0) == 1));
+}
+
 /* Whether the table is a constant, or computed of such: of operands that have its rows, one at least, and others that are repeated for
  * each row, and will be for each that is picked. */
 static bool can_pick(struct ox_rewrite *rw, const struct picker *p, const struct ox_value *table,
@@ -52,10 +61,8 @@ static bool can_pick(struct ox_rewrite *rw, const struct picker *p, const struct
         return false;
     for (size_t i = 0; i < made->n_inputs; i++) {
         const struct ox_value *operand = made->inputs[i];
-        const int rank = ox_rank_of(rw, operand);
         const bool picked = has_rows(rw, p, operand);
-        if (picked ? !can_pick(rw, p, operand, depth - 1)
-                   : rank < 0 || rank > p->rank - (p->picks == 0))
+        if (picked ? !can_pick(rw, p, operand, depth - 1) : !is_repeated(rw, p, operand))
             return false;
         any |= picked;
     }
