@@ -114,12 +114,13 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     j->t = t;
     j->c = c;
     /* Rows do not know of each other: parts may go by the number of threads. */
-    j->parts = ox_least(ox_slots(env), (d->out[0] + 3) / 4);
-    j->parts = j->parts && d->batch < 2 * ox_slots(env) ? j->parts : 1;
-    /* Lines that two parts need are made twice: of small maps that costs more than it gains. Panels share nothing. */
+    const size_t wanted = d->batch < 2 * ox_slots(env) ? ox_slots(env) : 1;
+    j->parts = ox_least(wanted, (d->out[0] + 3) / 4);
+    /* Lines that two parts need are made twice: of small maps that costs more than it gains, and few are not parted. Panels share
+     * nothing. */
     const size_t twice = lines_of(d, 1) > d->stride[0] ? lines_of(d, 1) - d->stride[0] : 0;
-    j->by_panels =
-        j->parts > 1 && c->in_channels && !c->out_channels && twice * TWICE_SHARE > d->in[0];
+    j->by_panels = wanted > 1 && c->in_channels && !c->out_channels &&
+                   (j->parts < wanted || twice * TWICE_SHARE > d->in[0]);
     j->parts = j->by_panels ? 1 : j->parts;
     j->part_rows = (d->out[0] + j->parts - 1) / j->parts;
     j->strip = c->in_channels && !c->out_channels ? j->part_rows : 1;
