@@ -249,18 +249,18 @@ void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t fr
         copy_each(n, 1, from + i, from_pixel, to + i, to_pixel);
 }
 
-/* `channels` of a line between its zeros. */
-static void copy_line(const struct ox_conv *c, size_t channels, const float *from, float *to)
+void ox_conv_frame_pixels(size_t framed, size_t before, size_t n, size_t channels,
+                          const float *from, size_t from_pixel, float *to)
 {
-    const size_t across = span(c, c->out[1]);
-    const size_t left = ox_least(c->pad[1], across), width = ox_least(c->in[1], across - left);
-    memset(to, 0, left * channels * sizeof *to);
-    memset(to + (left + width) * channels, 0, (across - left - width) * channels * sizeof *to);
-    to += left * channels;
-    if (c->in_pixel == channels)
-        memcpy(to, from, width * channels * sizeof *to);
+    before = ox_least(before, framed);
+    n = ox_least(n, framed - before);
+    memset(to, 0, before * channels * sizeof *to);
+    memset(to + (before + n) * channels, 0, (framed - before - n) * channels * sizeof *to);
+    to += before * channels;
+    if (from_pixel == channels)
+        memcpy(to, from, n * channels * sizeof *to);
     else
-        ox_conv_copy_pixels(width, channels, from, c->in_pixel, to, channels);
+        ox_conv_copy_pixels(n, channels, from, from_pixel, to, channels);
 }
 
 /* Channels [first, first + d->channels), which alone are in the ring. */
@@ -277,7 +277,8 @@ static void ring_row(const struct job *j, struct ox_depthwise *d, size_t image, 
         const size_t place = at % j->ring, known = image * c->in[0] + at + 1;
         float *to = row->room + place * line;
         if (row->held[place] != known)
-            copy_line(c, d->channels, row->lines[r] + first, to);
+            ox_conv_frame_pixels(span(c, c->out[1]), c->pad[1], c->in[1], d->channels,
+                                 row->lines[r] + first, c->in_pixel, to);
         row->held[place] = known;
         row->at[r] = to;
     }

@@ -110,6 +110,9 @@ void ox_conv_depthwise_end(const struct ox_compute *t, const struct ox_depthwise
 /* n pixels of `channels` floats, at steps of their own on either side. */
 void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t from_pixel, float *to,
                          size_t to_pixel);
+/* n pixels side by side, behind `before` of zeros and before as many as make `framed`, which may be fewer than there are. */
+void ox_conv_frame_pixels(size_t framed, size_t before, size_t n, size_t channels,
+                          const float *from, size_t from_pixel, float *to);
 
 bool ox_conv_turned_fits(const struct ox_conv *c);
 void ox_conv_turned_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,

@@ -1,7 +1,5 @@
 /* Depthwise convolution by a kernel of one column: each column of the image is copied once between its zeros, and is summed as if it
  * were a line. Its outputs lie as far apart as the lines of the image. */
-#include <string.h>
-
 #include "kernels/convolve_impl.h"
 #include "kernels/inline.h"
 #include "kernels/sizes.h"
@@ -50,17 +48,6 @@ size_t ox_conv_upright_work(const struct ox_conv *c, const struct ox_env *env)
     return ox_slots(env) * slot_floats(&j);
 }
 
-static void copy_column(const struct job *j, const float *from, size_t channels, float *to)
-{
-    const struct ox_conv *c = j->c;
-    const size_t above = ox_least(c->pad[0], j->column);
-    const size_t height = ox_least(c->in[0], j->column - above);
-    memset(to, 0, above * channels * sizeof *to);
-    to += above * channels;
-    ox_conv_copy_pixels(height, channels, from, c->in[1] * c->in_pixel, to, channels);
-    memset(to + height * channels, 0, (j->column - above - height) * channels * sizeof *to);
-}
-
 static void one_column(const struct job *j, size_t image, size_t x, size_t first, float *room)
 {
     const struct ox_conv *c = j->c;
@@ -80,7 +67,9 @@ static void one_column(const struct job *j, size_t image, size_t x, size_t first
                              .out = out,
                              .out_pixel = c->out[1] * c->out_pixel};
     const bool done = ox_conv_depthwise_begin(&d, j->end, first);
-    copy_column(j, j->in + image * ox_conv_in_batch(c) + x * c->in_pixel + first, channels, room);
+    ox_conv_frame_pixels(j->column, c->pad[0], c->in[0], channels,
+                         j->in + image * ox_conv_in_batch(c) + x * c->in_pixel + first,
+                         c->in[1] * c->in_pixel, room);
     j->t->depthwise(&d);
     for (size_t y = 0; !done && y < c->out[0]; y++)
         ox_conv_depthwise_end(j->t, &d, j->end, (image * c->out[0] + y) * c->out[1] + x, first, 1,
