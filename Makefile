@@ -65,7 +65,7 @@ ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 ISA_vnni := $(ISA_avx512) -mavx512vnni
 # Compilers older than the instructions leave them out.
-ISA_amx := $(ISA_vnni) $(shell $(CC) -mamx-tile -mamx-int8 -E -x c /dev/null >/dev/null 2>&1 && echo -mamx-tile -mamx-int8)
+ISA_amx := $(ISA_vnni) $(shell $(CC) -mamx-tile -mamx-int8 -mamx-bf16 -E -x c /dev/null >/dev/null 2>&1 && echo -mamx-tile -mamx-int8 -mamx-bf16)
 ISA_dotprod := -march=armv8.2-a+dotprod
 # The instruction set in the name of a source, as flags.
 isa_flags = $(foreach i,avx2 avx512 vnni amx,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \

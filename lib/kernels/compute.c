@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/bfloat.h"
+#include "kernels/triples.h"
 
 static float act(const struct ox_epilogue *end, float x)
 {
@@ -484,6 +485,8 @@ static void fill(void)
             ox_compute_avx2(t);
         if (level >= OX_CPU_AVX512)
             ox_compute_avx512(t);
+        if (level >= OX_CPU_AMX)
+            t->triples = ox_triples_amx();
 #elif defined(__aarch64__)
         if (level >= OX_CPU_NEON)
             ox_compute_neon(t);

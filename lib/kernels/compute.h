@@ -159,6 +159,8 @@ struct ox_pool_line {
     const float *taps;          /* of each output along the line; NULL: the largest */
 };
 
+struct ox_triples;
+
 struct ox_compute {
     enum ox_cpu level;
     unsigned mr, nr;     /* of a tile */
@@ -179,6 +181,8 @@ struct ox_compute {
         late_line; /* of F(4,3) along a line; 0: neither lines nor pieces of larger kernels go so */
     /* The transforms of F(4x4,3x3) at stride 2, in channels whose products take as long; 0: it does not pay. */
     double strided_transforms;
+
+    const struct ox_triples *triples; /* NULL: none pay (triples.h) */
 
     void (*tile)(const struct ox_tile *t);
     void (*line)(const struct ox_line *l);

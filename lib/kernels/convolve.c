@@ -101,6 +101,7 @@ static struct ox_dense as_product(const struct ox_conv *c)
                              .n = c->out_channels,
                              .k = c->in_channels,
                              .b = c->stored,
+                             .weights = c->stored != NULL,
                              .b_row = 1,
                              .b_col = c->in_channels,
                              .a_row = c->in_pixel,
@@ -179,13 +180,29 @@ static void run_by_channels(const struct ox_compute *t, struct ox_env *env, cons
     }
 }
 
+static void run_gathered(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                         const float *packed, const float *in, float *out,
+                         const struct ox_epilogue *end, float *work)
+{
+    const struct ox_conv_rows rows = {c, in};
+    const struct ox_made made = {ox_conv_gather_rows, &rows};
+    struct ox_dense d = ox_conv_gathered_product(c, &made);
+    d.packed = packed;
+    d.c = out;
+    d.end = *end;
+    ox_dense_run(t, env, &d, work);
+}
+
 size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum ox_conv_way way,
                     const struct ox_conv *c)
 {
-    const struct ox_dense d = as_product(c);
+    static const float some; /* stands for what will be packed */
+    static const struct ox_made made;
+    struct ox_dense d = as_product(c);
+    d.packed = c->stored ? NULL : &some;
     switch (way) {
     case OX_CONV_POINTWISE:
-        return c->stored || c->made ? ox_dense_work(t, env, &d) : 0;
+        return ox_dense_work(t, env, &d);
     case OX_CONV_DEPTHWISE:
         return ox_conv_depthwise_work(c, env);
     case OX_CONV_TURNED:
@@ -216,6 +233,10 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
         return c->groups > 1 ? ox_conv_groups_work(t, c, env) : ox_conv_narrow_work(t, c, 1, env);
     case OX_CONV_INDIRECT:
         break;
+    }
+    if (!c->stored && ox_conv_gathers_parts(t, c)) {
+        d = ox_conv_gathered_product(c, &made);
+        return ox_dense_work(t, env, &d);
     }
     if (!c->stored)
         return ox_conv_indirect_work(c);
@@ -283,6 +304,8 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
     case OX_CONV_INDIRECT:
         if (c->stored)
             run_by_channels(t, env, c, in, out, end, work);
+        else if (ox_conv_gathers_parts(t, c))
+            run_gathered(t, env, c, packed, in, out, end, work);
         else
             ox_conv_indirect(t, env, c, packed, in, out, end, work);
         break;

@@ -8,6 +8,7 @@
 #include "kernels/convolve_chain.h"
 #include "kernels/convolve_impl.h"
 #include "kernels/sizes.h"
+#include "kernels/triples.h"
 
 /* Floats of lines that stay in L1 beside a panel of weights, beside as many as are summed at once; pixels that make a product
  * efficient. */
@@ -33,6 +34,8 @@ struct job {
     size_t kept;            /* floats of lines of a panel that the next strip needs again */
     size_t made;            /* floats of new lines before they are framed; of a finished row */
     size_t dense;           /* floats of a strip between the last two stages */
+    size_t products;        /* floats of work of products by parts, behind the rest of a slot */
+    bool by_parts[2];       /* which of the two are */
     size_t slot;
 };
 
@@ -104,6 +107,20 @@ static void plan_panels(struct job *j)
     j->slot = ox_round_up(j->line, 16) + j->lines + j->made + j->n_panels * j->kept + j->dense;
 }
 
+/* By the shape of the whole stage, as it would go alone. */
+static void plan_products(struct job *j)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ox_conv s = ox_chain_stage(j->c, 2 * i);
+        const size_t m = s.batch * s.out[0] * s.out[1];
+        j->by_parts[i] = ox_triples_pay(j->t, m, s.out_channels, s.in_channels);
+        if (j->by_parts[i])
+            j->products =
+                max_size(j->products, ox_triples_work(ox_dense_depth(j->t, s.in_channels)));
+    }
+    j->slot = ox_round_up(j->slot, 16) + j->products;
+}
+
 static void plan(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c,
                  struct job *j)
 {
@@ -132,11 +149,13 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     if (c->in_channels) {
         plan_panels(j);
         j->parts = j->by_panels ? j->n_panels : j->parts;
+        plan_products(j);
         return;
     }
     const size_t rows = j->strip ? j->strip : 1;
     const struct ox_conv s = strip_of(d, rows, lines_of(d, rows), d->pad[0]);
     j->slot = j->dense + ox_round_up(ox_conv_depthwise_work(&s, NULL), 16);
+    plan_products(j);
 }
 
 size_t ox_chain_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c)
@@ -158,8 +177,17 @@ static void lines_for(const struct ox_conv *d, size_t y0, size_t y1, size_t *fir
     *last = max_size(*last, *first);
 }
 
+static void product(const struct job *j, const struct ox_dense *d, bool by_parts, float *work)
+{
+    if (by_parts)
+        ox_dense_past_panels(j->t, d, ox_dense_depth(j->t, d->k), d->a, d->a_row, 0, d->m, 0, d->n,
+                             d->c, work);
+    else
+        ox_dense_run(j->t, NULL, d, NULL);
+}
+
 /* The last product, of a strip. */
-static void project(const struct job *j, size_t m, const float *in, size_t row)
+static void project(const struct job *j, size_t m, const float *in, size_t row, float *work)
 {
     const struct ox_chain *c = j->c;
     const struct ox_dense d = {.m = m,
@@ -172,14 +200,14 @@ static void project(const struct job *j, size_t m, const float *in, size_t row)
                                .c = j->out + row * c->out_channels,
                                .c_row = c->out_channels,
                                .end = ox_end_at(&c->end[2], row, 0)};
-    ox_dense_run(j->t, NULL, &d, NULL);
+    product(j, &d, j->by_parts[1], work);
 }
 
 /* A panel of a strip: channels [first, first + channels), which lie `channels` floats from pixel to pixel. */
 struct panel {
     size_t image, first, channels;
     const float *zeros; /* a framed line */
-    float *ring, *made, *kept;
+    float *ring, *made, *kept, *products;
 };
 
 /* `n` pixels of the panel, from pixel `at` of all images on. */
@@ -188,7 +216,7 @@ static void expand(const struct job *j, const struct panel *p, size_t at, size_t
     const size_t k = j->c->in_channels;
     const float *row = j->in + at * k;
     struct ox_epilogue end = ox_end_at(&j->c->end[0], 0, p->first);
-    if (k <= j->t->depth_most) {
+    if (k <= j->t->depth_most && !j->by_parts[0]) {
         const struct ox_line l = {.row = &row,
                                   .rows = 1,
                                   .run = k,
@@ -216,7 +244,7 @@ static void expand(const struct job *j, const struct panel *p, size_t at, size_t
                                .c = to,
                                .c_row = p->channels,
                                .end = end};
-    ox_dense_run(j->t, NULL, &d, NULL);
+    product(j, &d, j->by_parts[0], p->products);
 }
 
 /* Lines [first, last) of the image into the ring. Few pixels make a slow product: those of narrow maps are made together. */
@@ -334,6 +362,7 @@ static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1,
 {
     const struct ox_conv *d = &j->c->depthwise;
     float *ring = work + ox_round_up(j->line, 16), *made = ring + j->lines, *kept = made + j->made;
+    float *const products = work + j->slot - j->products;
     size_t framed = 0; /* channels of the panel that the ring was framed for */
     memset(work, 0, j->line * sizeof *work);
     for (size_t y = y0; y < y1; y += j->strip) {
@@ -348,14 +377,15 @@ static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1,
                                     .zeros = work,
                                     .ring = ring,
                                     .made = made,
-                                    .kept = kept + i * j->kept};
+                                    .kept = kept + i * j->kept,
+                                    .products = products};
             if (framed != p.channels)
                 frame(j, &p);
             framed = p.channels;
             one_panel(j, &p, y, end, y == y0, end < y1, out);
         }
         if (j->dense)
-            project(j, (end - y) * d->out[1], out, row);
+            project(j, (end - y) * d->out[1], out, row, products);
     }
 }
 
@@ -378,7 +408,7 @@ static void one_strip(const struct job *j, size_t image, size_t y0, size_t y1, f
         return;
     }
     ox_conv_depthwise(j->t, NULL, &s, c->packed[1], from, work, &c->end[1], work + j->dense);
-    project(j, (y1 - y0) * d->out[1], work, row);
+    project(j, (y1 - y0) * d->out[1], work, row, work + j->slot - j->products);
 }
 
 static void run_task(void *arg, size_t i, size_t slot)

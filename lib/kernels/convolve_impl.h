@@ -33,6 +33,16 @@ size_t ox_conv_gather_work(const struct ox_conv *c);
 struct ox_conv ox_conv_gathered(const struct ox_conv *c);
 void ox_conv_gather(struct ox_env *env, const struct ox_conv *c, const float *in, float *rows);
 
+/* What outputs read, as rows of a struct ox_made; whether OX_CONV_INDIRECT goes so, as products by parts (triples.h) gain more than copying
+ * costs; and that product, by the same packed weights. */
+struct ox_conv_rows {
+    const struct ox_conv *c;
+    const float *in;
+};
+void ox_conv_gather_rows(const void *arg, size_t first, size_t n, float *to);
+bool ox_conv_gathers_parts(const struct ox_compute *t, const struct ox_conv *c);
+struct ox_dense ox_conv_gathered_product(const struct ox_conv *c, const struct ox_made *made);
+
 /* Floats of lines that stay in L2 beside a part of the weights. */
 enum { OX_CONV_NARROW_FLOATS = 3 << 16 };
 /* Of one group. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/convolve_winograd.h"
+#include "kernels/triples.h"
 
 enum { POINTS_MOST = 81 };
 
@@ -60,7 +61,10 @@ void ox_winograd_plan(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->cut = c->in_channels;
     j->in_plane = (j->group * depth + 15) / 16 * 16 + 16;
     j->out_plane = (j->group * c->out_channels + 15) / 16 * 16 + 16;
-    j->slot = ox_winograd_points(c, tile) * (j->in_plane + j->out_plane);
+    j->parts = ox_triples_pay(t, j->tiles, c->out_channels, depth)
+                   ? ox_triples_work(ox_dense_depth(t, depth))
+                   : 0;
+    j->slot = ox_winograd_points(c, tile) * (j->in_plane + j->out_plane) + j->parts;
 }
 
 size_t ox_winograd_zeros(const struct ox_conv *c)
@@ -121,18 +125,59 @@ void ox_winograd_inputs(const struct ox_winograd_job *j, size_t first, size_t n,
     }
 }
 
+/* Weights at a point, from channel k0 on. */
+static const float *weights_at(const struct ox_winograd_job *j, size_t p, size_t k0)
+{
+    const size_t plane = ox_dense_packed(j->t, ox_winograd_depth(j->c), j->c->out_channels);
+    return j->packed + ox_winograd_weights_of(j->c, j->tile, p) * plane + k0 * j->t->nr;
+}
+
+/* All columns of a point's products at a time, in pieces of `depth`. */
+static void products_by_parts(const struct ox_winograd_job *j, size_t n, size_t depth,
+                              const float *v, float *m, float *work)
+{
+    const size_t k = ox_winograd_depth(j->c), points = ox_winograd_points(j->c, j->tile);
+    struct ox_triples_lines lines = ox_triples_begin(work, depth);
+    const float *row;
+    struct ox_line l = {.row = &row,
+                        .rows = 1,
+                        .step = k,
+                        .count = n,
+                        .ldc = j->c->out_channels,
+                        .cols = j->c->out_channels,
+                        .panel = k * j->t->nr};
+    for (size_t p = 0; p < points; p++) {
+        l.c = m + p * j->out_plane;
+        for (size_t k0 = 0; k0 < k; k0 += l.run) {
+            l.run = ox_least(depth, k - k0);
+            l.add = k0 > 0;
+            l.b = weights_at(j, p, k0);
+            row = v + p * j->in_plane + k0;
+            const size_t left = k - k0 - l.run;
+            const float *then = left             ? l.b + l.run * j->t->nr
+                                : p + 1 < points ? weights_at(j, p + 1, 0)
+                                                 : NULL;
+            ox_triples_line(j->t, &l, &lines, then, ox_least(depth, left ? left : k));
+        }
+    }
+}
+
 /* As many panels of weights as are summed at once past all tiles, whose values stay in L2. */
-static void products(const struct ox_winograd_job *j, size_t n, const float *v, float *m)
+static void products(const struct ox_winograd_job *j, size_t n, const float *v, float *m,
+                     float *parts)
 {
     const struct ox_compute *t = j->t;
     const size_t k = ox_winograd_depth(j->c), cols = j->c->out_channels;
-    const size_t depth = ox_even_part(k, t->depth_most, 1);
-    const size_t plane = ox_dense_packed(t, k, cols);
+    const size_t depth = ox_dense_depth(t, k);
+    if (j->parts) {
+        products_by_parts(j, n, depth, v, m, parts);
+        return;
+    }
     const float *row;
     struct ox_line l = {
         .row = &row, .rows = 1, .step = k, .count = n, .ldc = cols, .panel = k * t->nr};
     for (size_t p = 0; p < ox_winograd_points(j->c, j->tile); p++) {
-        const float *b = j->packed + ox_winograd_weights_of(j->c, j->tile, p) * plane;
+        const float *b = weights_at(j, p, 0);
         for (size_t col = 0; col < cols; col += t->wide) {
             l.cols = ox_least(t->wide, cols - col);
             l.c = m + p * j->out_plane + col;
@@ -274,7 +319,7 @@ static void run_task(void *arg, size_t i, size_t slot)
     float *v = j->work + slot * j->slot;
     float *m = v + ox_winograd_points(j->c, j->tile) * j->in_plane;
     ox_winograd_inputs(j, first, n, 0, ox_winograd_all_cuts(j->c), v);
-    products(j, n, v, m);
+    products(j, n, v, m, v + j->slot - j->parts);
     const size_t all = j->c->out_channels, some = ends_aside(j->end) ? OX_TILE_COLS_MAX : all;
     for (size_t col = 0; col < all; col += some)
         ox_winograd_outputs(j, first, n, col, ox_least(some, all - col), m + col, all);

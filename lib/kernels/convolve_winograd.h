@@ -19,7 +19,8 @@ struct ox_winograd_job {
     size_t groups, group, step; /* tasks, tiles of the largest, and where they may begin */
     size_t in_plane,
         out_plane; /* floats from point to point: lines of different points must not share their cache sets */
-    size_t slot;  /* floats of work */
+    size_t slot;  /* floats of work, */
+    size_t parts; /* of which so many are for parts */
     size_t depth; /* channels of the transformed input that lie together, */
     size_t cut;   /* and floats from a piece of the kernel to the next */
 };

@@ -5,6 +5,7 @@
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
 #include "kernels/sizes.h"
+#include "kernels/triples.h"
 
 static size_t times(size_t a, size_t b)
 {
@@ -18,7 +19,8 @@ struct job {
     struct ox_blocking by;
     size_t batch;
     float *work;
-    size_t right, left; /* floats of a slot for packed columns and straightened rows */
+    size_t right, left; /* floats of a slot for packed columns and straightened rows, */
+    size_t parts;       /* and for parts */
 };
 
 static size_t batch_of(const struct ox_dense *d, unsigned i)
@@ -32,10 +34,16 @@ static void plan(const struct ox_compute *t, const struct ox_dense *d, struct jo
     j->t = t;
     j->d = d;
     j->batch = batch_of(d, 0) * batch_of(d, 1);
-    ox_blocking_plan(t, d->m, d->n, d->k, ox_even_part(d->k, t->depth_most, 1),
-                     j->batch ? j->batch : 1, !d->packed, &j->by);
+    ox_blocking_plan(t, d->m, d->n, d->k, ox_dense_depth(t, d->k), j->batch ? j->batch : 1,
+                     !d->packed, &j->by);
     j->right = d->packed ? 0 : j->by.depth * j->by.cols;
     j->left = d->a_col == 1 ? 0 : ox_round_up(j->by.rows * j->by.depth, 16);
+    j->parts = ox_dense_by_triples(t, d) ? ox_triples_work(j->by.depth) : 0;
+}
+
+static size_t slot_of(const struct job *j)
+{
+    return ox_round_up(ox_round_up(j->right, 16) + j->left + j->parts, 16);
 }
 
 size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const struct ox_dense *d)
@@ -48,7 +56,7 @@ size_t ox_dense_work(const struct ox_compute *t, const struct ox_env *env, const
     plan(t, d, &j);
     if (j.left && j.by.rows > SIZE_MAX / 8 / (j.by.depth + 1))
         return SIZE_MAX;
-    return times(ox_slots(env), ox_round_up(j.right + j.left, 16));
+    return times(ox_slots(env), slot_of(&j));
 }
 
 /* rows x depth of a left side that does not lie row by row, into `out` with rows of `depth`. */
@@ -100,6 +108,27 @@ static void few_by_block(const struct ox_dense *d, const struct ox_block *b, con
         ox_end_rows(t, rows, b->cols, c, d->c_row, b->end);
 }
 
+static void block_by_parts(const struct ox_dense *d, const struct ox_block *b, const float *a,
+                           size_t rows, float *c, float *work)
+{
+    const struct ox_line l = {.row = &a,
+                              .rows = 1,
+                              .run = b->depth,
+                              .step = d->a_row,
+                              .count = rows,
+                              .b = b->packed,
+                              .panel = b->depth * b->t->nr,
+                              .c = c,
+                              .ldc = d->c_row,
+                              .cols = b->cols,
+                              .add = b->add,
+                              .end = b->end};
+    struct ox_triples_lines lines = ox_triples_begin(work, b->depth);
+    ox_triples_line(b->t, &l, &lines, NULL, 0);
+    if (b->end)
+        ox_end_rows(b->t, rows, b->cols, c, d->c_row, b->end);
+}
+
 /* One block of rows by one block of columns, all of k. */
 static void block(void *arg, size_t i, size_t slot)
 {
@@ -114,12 +143,13 @@ static void block(void *arg, size_t i, size_t slot)
     const size_t cols = ox_least(j->by.cols, d->n - col0);
     const float *a = d->a + g0 * d->a_batch[0] + g1 * d->a_batch[1] + row0 * d->a_row;
     float *c = d->c + g0 * d->c_batch[0] + g1 * d->c_batch[1] + row0 * d->c_row + col0;
+    float *work = j->work ? j->work + slot * slot_of(j) : NULL;
     if (d->packed && d->a_col == 1) {
-        ox_dense_past_panels(t, d, j->by.depth, a, d->a_row, row0, rows, col0, cols, c);
+        ox_dense_past_panels(t, d, j->by.depth, a, d->a_row, row0, rows, col0, cols, c,
+                             j->parts ? work : NULL);
         return;
     }
-    float *work = j->work + slot * ox_round_up(j->right + j->left, 16);
-    float *left = work + j->right;
+    float *left = work + ox_round_up(j->right, 16), *parts = left + j->left;
     const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
     struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
     const size_t tiles = (rows + t->mr - 1) / t->mr;
@@ -140,10 +170,13 @@ static void block(void *arg, size_t i, size_t slot)
             b.packed = work;
             b.panel = b.depth;
         }
-        if (!d->packed && d->a_col == 1 && ox_dense_waits(t, d)) {
+        if (!d->packed && d->a_col == 1 && (j->parts || ox_dense_waits(t, d))) {
             const struct ox_epilogue end = ox_end_at(&d->end, row0, col0);
             b.end = k0 + b.depth == d->k ? &end : NULL;
-            few_by_block(d, &b, from, rows, c);
+            if (j->parts)
+                block_by_parts(d, &b, from, rows, c, parts);
+            else
+                few_by_block(d, &b, from, rows, c);
             continue;
         }
         if (j->left) {

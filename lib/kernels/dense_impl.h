@@ -62,10 +62,14 @@ static inline size_t ox_block_ahead_step(const struct ox_block *b, size_t tiles)
 }
 
 /* Rows by columns of a block that were both made before, columns packed: rows of `a` from row0 on, at steps of a_row. `depth` is that
- * of a piece of k. */
+ * of a piece of k. `parts`: work of ox_triples_line() where the product goes so; NULL: it does not. */
 void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
                           const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
-                          size_t cols, float *c);
+                          size_t cols, float *c, float *parts);
+
+/* Whether a product by constant weights goes by parts (triples.h); of how much of k at a time it and others are. */
+bool ox_dense_by_triples(const struct ox_compute *t, const struct ox_dense *d);
+size_t ox_dense_depth(const struct ox_compute *t, size_t k);
 
 /* Whether few rows wait for weights that are more than a core keeps, which their sums then follow in an order of its own
  * (few_panel() of lines_tmpl.h). */

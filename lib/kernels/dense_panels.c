@@ -1,5 +1,6 @@
 /* Rows past packed panels. */
 #include "kernels/dense_impl.h"
+#include "kernels/triples.h"
 
 void ox_block_panels(const struct ox_block *b)
 {
@@ -28,12 +29,51 @@ bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d)
     return d->m <= t->mr && d->k >= FAR / d->n;
 }
 
+bool ox_dense_by_triples(const struct ox_compute *t, const struct ox_dense *d)
+{
+    return d->a_col == 1 && (d->packed || d->weights) && ox_triples_pay(t, d->m, d->n, d->k);
+}
+
+size_t ox_dense_depth(const struct ox_compute *t, size_t k)
+{
+    return ox_even_part(k, t->depth_most, t->triples ? OX_TRIPLES_DEPTH : 1);
+}
+
+static void past_by_triples(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
+                            const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
+                            size_t cols, float *c, float *parts)
+{
+    const struct ox_epilogue end = ox_end_at(&d->end, row0, col0);
+    struct ox_triples_lines lines = ox_triples_begin(parts, depth);
+    struct ox_line l = {.row = &a,
+                        .rows = 1,
+                        .step = a_row,
+                        .count = rows,
+                        .b = d->packed + col0 * d->k,
+                        .panel = d->k * t->nr,
+                        .c = c,
+                        .ldc = d->c_row,
+                        .cols = cols};
+    for (size_t k0 = 0; k0 < d->k; k0 += l.run, a += l.run, l.b += l.run * t->nr) {
+        l.run = ox_least(depth, d->k - k0);
+        l.add = k0 > 0;
+        const size_t left = d->k - k0 - l.run;
+        l.end = left == 0 ? &end : NULL;
+        ox_triples_line(t, &l, &lines, left ? l.b + l.run * t->nr : NULL, ox_least(depth, left));
+    }
+    ox_end_rows(t, rows, cols, c, d->c_row, &end);
+}
+
 /* As many panels as are summed at once go past a part of the rows, which stays in L2 with its sums. */
 void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
                           const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
-                          size_t cols, float *c)
+                          size_t cols, float *c, float *parts)
 {
     enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
+    if (parts) {
+        past_by_triples(t, d, depth, a, a_row, row0, rows, col0, cols, c, parts);
+        return;
+    }
     const size_t nr = t->nr, wide = t->wide;
     const float *row;
     struct ox_line l = {.row = &row,

@@ -1,5 +1,6 @@
 /* How a product is cut into tasks, by its shape alone. */
 #include "kernels/dense_impl.h"
+#include "kernels/triples.h"
 
 /* Of few tasks in an odd number the last leaves one of two threads idle: one part more of the rows, or half as wide columns, where
  * tasks stay as large as is wanted; else one part less. */
@@ -25,11 +26,36 @@ double ox_blocking_work(const struct ox_compute *t, size_t m, size_t n, size_t k
     return 2.0 * rows * (double)n * (double)k;
 }
 
+/* Parts of rows are made once a block of columns, those of columns once a block of rows: few and large ones, of even number. */
+static void plan_parts(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
+                       size_t others, struct ox_blocking *out)
+{
+    enum { TASKS = 8, COLS = 384, ROWS = 128 };
+    const double work = 2.0 * (double)m * (double)n * (double)k * (double)others;
+    size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) : TASKS;
+    wanted = (wanted + others - 1) / others;
+    size_t cols = ox_least(wanted, (n + COLS - 1) / COLS);
+    cols = cols ? cols : 1;
+    size_t rows = ox_least((wanted + cols - 1) / cols, (m + ROWS - 1) / ROWS);
+    rows = rows ? rows : 1;
+    make_even(t, m, n, wanted, &rows, &cols);
+    out->depth = depth;
+    out->cols = ox_even_part(n, (n + cols - 1) / cols, t->nr);
+    out->rows = ox_even_part(m, (m + rows - 1) / rows, OX_TRIPLES_COLS);
+    out->n_rows = (m + out->rows - 1) / out->rows;
+    out->n_cols = (n + out->cols - 1) / out->cols;
+    out->by_rows = m > n;
+}
+
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
     enum { TASKS = 32, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
     const bool few = !pack && m <= t->mr;
+    if (ox_triples_pay(t, m, n, k)) {
+        plan_parts(t, m, n, k, depth, others, out);
+        return;
+    }
     const double work = ox_blocking_work(t, m, n, k, pack) * (double)others;
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "kernels/triples.h"
+
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define EMULATION 1
 void ox_compute_emulated(struct ox_compute *t);
@@ -41,6 +43,8 @@ static void fill(void)
     emulated_integer[2].strip = plain_strip;
 #if EMULATION
     ox_compute_emulated(&emulated);
+    emulated.triples = &ox_triples_c; /* those of AMX, but for numbers below FLT_MIN */
+    emulated.triples = &ox_triples_c; /* those of AMX, but for numbers below FLT_MIN */
     ox_rows_emulated(&emulated_rows);
     ox_integer_avx512_emulated(&emulated_integer[0]);
     ox_integer_vnni_emulated(&emulated_integer[1]);

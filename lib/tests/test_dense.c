@@ -333,7 +333,9 @@ START_TEST(rows_that_are_made_as_they_are_read_give_the_same_bits)
                                  .act = OX_ACT_CLIP,
                                  .hi = INFINITY}};
     ck_assert(ox_dense_makes_rows(t, m, k));
-    ox_dense_run(t, NULL, &p, NULL);
+    struct guarded own = guarded_new(&d, ox_dense_work(t, NULL, &p), false);
+    ox_dense_run(t, NULL, &p, own.at);
+    guarded_free(&own);
     p.a = NULL;
     p.made = &made;
     p.c = got.at;
@@ -370,7 +372,9 @@ START_TEST(weights_packed_before_or_as_they_are_read_give_the_same_bits)
     p.packed = packed.at;
     p.b = NULL;
     p.c = got.at;
-    ox_dense_run(t, env, &p, NULL);
+    guarded_free(&work);
+    work = guarded_new(&d, ox_dense_work(t, env, &p), false);
+    ox_dense_run(t, env, &p, work.at);
     ck_assert(memcmp(want.at, got.at, m * n * sizeof(float)) == 0);
     ox_env_release(env);
     struct guarded *const all[] = {&a,    &b,      &want,   &got,       &packed,

@@ -2,8 +2,9 @@
 #include "kernels/integer.h"
 
 #if defined(__AMX_INT8__) && defined(__AMX_TILE__)
-#include <immintrin.h>
 #include <string.h>
+
+#include "kernels/x86/amx_tiles.h"
 
 enum {
     TALL = 16,     /* rows of a tile */
@@ -18,21 +19,11 @@ enum {
 #define LAST_WEIGHTS 7
 enum { TILES = 8 };
 
-/* As Intel's manual lays it out for palette 1. */
-struct tiles {
-    uint8_t palette, start_row, zero[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} __attribute__((aligned(64)));
-
-/* The compiler does not know that tiles are loaded from memory. */
-#define memory_is_written() __asm__ volatile("" ::: "memory")
-
 /* It takes as long as a panel of little depth. */
 static void start(unsigned rows, size_t depth)
 {
     const size_t last = depth % DEEP;
-    struct tiles t = {.palette = 1};
+    struct ox_amx_tiles t = {.palette = 1};
     for (unsigned i = 0; i < TILES; i++) {
         t.row_bytes[i] = DEEP;
         t.rows[i] = (uint8_t)(i < WEIGHTS && rows < TALL ? rows : TALL);
@@ -41,14 +32,7 @@ static void start(unsigned rows, size_t depth)
         t.row_bytes[LAST_ROWS] = (uint16_t)last;
         t.rows[LAST_WEIGHTS] = (uint8_t)(last / 4);
     }
-    memory_is_written();
-    _tile_loadconfig(&t);
-}
-
-static void end(void)
-{
-    _tile_release();
-    memory_is_written();
+    ox_amx_start(&t);
 }
 
 /* Weights lie in L2 at best: a quarter of those of the step after the next. All at once would hold up the loads of tiles. */
@@ -119,7 +103,7 @@ static void strip(const struct ox_integer_strip *s)
         else
             panel_of(s, b, c, false);
     }
-    memory_is_written();
+    ox_amx_memory_is_written();
 }
 
 void ox_integer_amx(struct ox_integer *t)
@@ -127,7 +111,7 @@ void ox_integer_amx(struct ox_integer *t)
     t->strip = strip;
     t->words = NULL; /* strips of bytes take a fraction of their time */
     t->strips_start = start;
-    t->strips_end = end;
+    t->strips_end = ox_amx_end;
 }
 #else
 void ox_integer_amx(struct ox_integer *t)
