@@ -37,35 +37,54 @@ static void begin_block(const struct ox_few_bits *w, size_t b, struct part *h)
     h->zero = _mm256_load_ps(zeros);
 }
 
-/* The weights of UNIT bytes from `from` on: rows of `cols`. */
-INLINE void unpack(const struct part *h, const unsigned bits, size_t from, const size_t cols,
-                   float *out)
+/* The weights of words [first, last) of the UNIT bytes from `from` on: rows of `cols`. */
+INLINE void unpack(const struct part *h, const unsigned bits, size_t from, const unsigned first,
+                   const unsigned last, const size_t cols, float *out)
 {
     const __m256i low = _mm256_set1_epi32((1 << bits) - 1);
     const unsigned codes = 32 / bits;
-    __m256i x[4];
+    __m256i x[UNIT / 4];
     ox_turn_bytes(h->codes, from, x);
 #pragma GCC unroll 4
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = first; i < last; i++)
 #pragma GCC unroll 8
-        for (unsigned c = 0; c < codes; c++) {
+        for (unsigned c = 0; c < codes; c++, out += cols) {
             const __m256i code = _mm256_and_si256(_mm256_srli_epi32(x[i], (int)(c * bits)), low);
             _mm256_store_ps(
-                out + (i * codes + c) * cols,
-                _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(code), h->zero), h->scale));
+                out, _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(code), h->zero), h->scale));
         }
+}
+
+/* Blocks of half a unit: its bytes are turned for each of them. */
+INLINE void widen_halves(const struct ox_few_bits *w, const unsigned bits, const unsigned parts,
+                         struct part *h, float *out)
+{
+    const size_t cols = (size_t)parts * PART, block = w->block * cols;
+    for (size_t b = 0; b < w->blocks; b += 2, out += 2 * block) {
+        for (unsigned i = 0; i < parts; i++) {
+            float *to = out + (size_t)i * PART;
+            begin_block(w, b, &h[i]);
+            unpack(&h[i], bits, b / 2 * UNIT, 0, UNIT / 8, cols, to);
+            begin_block(w, b + 1, &h[i]);
+            unpack(&h[i], bits, b / 2 * UNIT, UNIT / 8, UNIT / 4, cols, to + block);
+        }
+    }
 }
 
 INLINE void widen(const struct ox_few_bits *w, const unsigned bits, const unsigned parts,
                   struct part *h, float *out)
 {
     const size_t bytes = w->block * bits / 8, rows = UNIT * 8 / bits, cols = (size_t)parts * PART;
+    if (bytes < UNIT) {
+        widen_halves(w, bits, parts, h, out);
+        return;
+    }
     for (size_t b = 0, at = 0; b < w->blocks; b++) {
         for (unsigned i = 0; i < parts; i++)
             begin_block(w, b, &h[i]);
         for (size_t p = 0; p < bytes; p += UNIT, at += UNIT, out += rows * cols) {
             for (unsigned i = 0; i < parts; i++)
-                unpack(&h[i], bits, at, cols, out + (size_t)i * PART);
+                unpack(&h[i], bits, at, 0, UNIT / 4, cols, out + (size_t)i * PART);
         }
     }
 }
