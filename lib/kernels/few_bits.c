@@ -38,7 +38,7 @@ const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
     if (level >= OX_CPU_AVX512 && w->bits >= 4 && w->block % (16 * codes) == 0)
         return &ox_few_bits_avx512;
     if (level >= OX_CPU_AVX2 && w->bits >= 4 && w->block % (8 * codes) == 0)
-        return &ox_few_bits_avx2;
+        return level >= OX_CPU_AVX512 ? &ox_few_bits_avx2_wide : &ox_few_bits_avx2;
 #endif
     (void)level;
     (void)w;

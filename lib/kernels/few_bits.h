@@ -36,7 +36,7 @@ struct ox_few_bits_kernels {
     /* The weights of a column, arranged: out[k]. */
     void (*widen)(const struct ox_few_bits *w, size_t column, float *out);
     /* The weights of columns [first, first + cols), in their order, as a panel of packed columns: out[p * panel_cols + column - first],
-     * a vector's alignment; what lies beyond cols <= panel_cols is unspecified. For blocks of a multiple of panel_bytes. NULL: none. */
+     * a vector's alignment; what lies beyond cols <= panel_cols is unspecified. For blocks of a multiple of panel_bytes, or an even number of half as many. NULL: none. */
     void (*panel)(const struct ox_few_bits *w, size_t first, size_t cols, float *out);
     size_t panel_cols, panel_bytes;
 };
@@ -47,7 +47,9 @@ const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
 static inline bool ox_few_bits_makes_panels(const struct ox_few_bits_kernels *t,
                                             const struct ox_few_bits *w, size_t cols)
 {
-    return t->panel && t->panel_cols == cols && w->block * w->bits / 8 % t->panel_bytes == 0;
+    const size_t bytes = w->block * w->bits / 8;
+    return t->panel && t->panel_cols == cols &&
+           (bytes % t->panel_bytes == 0 || (2 * bytes == t->panel_bytes && w->blocks % 2 == 0));
 }
 /* c [m, n] = a [m, k] by weights that make panels of compute->nr columns, + bias. */
 struct ox_few_bits_product {
@@ -83,6 +85,6 @@ static inline float ox_few_bits_zero(const struct ox_few_bits *w, size_t column,
 }
 
 /* For few_bits.c. */
-extern const struct ox_few_bits_kernels ox_few_bits_avx2, ox_few_bits_avx512;
+extern const struct ox_few_bits_kernels ox_few_bits_avx2, ox_few_bits_avx2_wide, ox_few_bits_avx512;
 
 #endif

@@ -23,7 +23,6 @@ struct ox_fixed24 {
 
 struct ox_fixed24_kernels {
     size_t panel; /* columns; divides OX_FIXED24_PANEL */
-    bool fast;    /* faster than floats from beyond L1 */
     /* c[i * ldc + j - first] = sum over p of a[i * lda + p] * weight p of column j, for i < rows, j in [first, first + n); `first`
      * begins a panel. */
     void (*multiply)(const struct ox_fixed24 *w, size_t first, size_t n, unsigned rows,
@@ -33,6 +32,8 @@ struct ox_fixed24_kernels {
 enum { OX_FIXED24_PANEL = 64 };
 
 const struct ox_fixed24_kernels *ox_fixed24_kernels(enum ox_cpu level);
+/* Weights from which on they are faster than floats; SIZE_MAX: never. */
+size_t ox_fixed24_least(enum ox_cpu level);
 /* Floats of room that n columns take, their scales before the words; SIZE_MAX when that overflows. */
 size_t ox_fixed24_room(size_t n, size_t k);
 /* Weight p of column j is b[j * k + p]; `room` lies on a cache line. False: columns are so uneven (or not finite) that floats are

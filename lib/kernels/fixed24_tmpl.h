@@ -91,5 +91,4 @@ static void multiply(const struct ox_fixed24 *w, size_t first, size_t n, unsigne
         panels(w, first, n, 1, SUMS, a, lda, c, ldc);
 }
 
-const struct ox_fixed24_kernels FIXED24_KERNELS = {
-    .panel = PANEL, .fast = true, .multiply = multiply};
+const struct ox_fixed24_kernels FIXED24_KERNELS = {.panel = PANEL, .multiply = multiply};

@@ -116,6 +116,11 @@ struct ox_integer_strip {
     int32_t *c;
     size_t ldc, panels;
     unsigned rows;
+    /* Weights that are read afterwards come nearer meanwhile, NULL: none. Of 8 streams (or 16), so far apart, a line each for every
+     * step of 64 bytes of depth in a panel: memory gives several streams more than one. */
+    const char *later;
+    size_t later_apart;
+    unsigned later_streams;
 };
 enum { OX_INTEGER_STRIP = 32 };
 

@@ -38,6 +38,7 @@ struct ox_integer_core {
     int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
     bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */
+    bool later;      /* strips fetch the next columns' weights */
     size_t copy_row; /* bytes of such a row, or of one that is joined */
 };
 

@@ -12,7 +12,10 @@ enum {
     BLOCK_BYTES = 1 << 20,
     CHUNK = 128, /* columns whose sums stay near */
     DEEP = 64,   /* a segment that is no multiple of it leaves a part of the kernel's step unused */
-    SHORT = 128  /* bytes that are sooner moved than memcpy() is called */
+    SHORT = 128, /* bytes that are sooner moved than memcpy() is called */
+    /* Weights from beyond L2 come while the block before them is multiplied, by as few strips as notice and two at least. */
+    LATER_BYTES = 1 << 18,
+    LATER_STRIPS = 8
 };
 
 /* Whether segments can be read where they are. */
@@ -34,9 +37,12 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     const size_t wide = k->segments * ox_round_up(k->depth, 4);
     const double work = 2.0 * (double)m * (double)(k->n * k->groups) * (double)wide;
     const size_t wanted = work < TASKS * 4e6 ? (size_t)(work / 4e6) + 1 : TASKS;
-    size_t cols = BLOCK_BYTES / (k->panel / nr + 1) / nr * nr;
-    cols = cols < nr ? nr : cols;
-    const size_t by_rows = ox_least(wanted, (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP);
+    const size_t strips = (m + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP;
+    const bool few = strips > 1 && strips <= LATER_STRIPS && reads_in_place(k);
+    const size_t least = few ? CHUNK : nr;
+    size_t cols = (few ? LATER_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / nr * nr;
+    cols = cols < least ? least : cols;
+    const size_t by_rows = ox_least(wanted, strips);
     const size_t by_cols = (wanted + by_rows * k->groups - 1) / (by_rows * k->groups);
     if (by_cols > 1)
         cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, nr));
@@ -45,6 +51,7 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
     k->n_rows = (m + k->block_rows - 1) / k->block_rows;
+    k->later = few && k->n_cols > 1;
     k->copy_row = ox_integer_copy_row(k);
     k->slot = OX_INTEGER_STRIP * CHUNK;
     if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
@@ -95,6 +102,28 @@ void ox_integer_copy_rows(const struct ox_integer_core *k, const struct ox_integ
     }
 }
 
+/* A strip's part of the next columns' weights: in streams from `at` to `end`. */
+struct later {
+    const char *at, *end;
+    unsigned streams;
+    size_t apart;
+};
+
+static struct later later_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
+                             size_t m)
+{
+    const size_t nr = k->t->nr, done = b->col - b->group * k->n + b->cols;
+    if (!k->later || done >= k->n)
+        return (struct later){NULL, NULL, 0, 0};
+    const size_t strips = (k->rows * k->cols + OX_INTEGER_STRIP - 1) / OX_INTEGER_STRIP;
+    const size_t panels = (ox_least(k->block_cols, k->n - done) + nr - 1) / nr;
+    const size_t part = panels * k->panel / strips;
+    const char *at = b->packed + (b->cols + nr - 1) / nr * k->panel + m / OX_INTEGER_STRIP * part;
+    const unsigned streams = strips > 3 ? 8 : 16;
+    const size_t apart = ox_round_up(part / streams, OX_INTEGER_LINE);
+    return (struct later){at, at + apart, streams, apart};
+}
+
 /* All columns of rows m to m + rows - 1. */
 static void run_strip(const struct ox_integer_core *k, const struct ox_integer_block *b, size_t m,
                       unsigned rows, int32_t *sums)
@@ -122,11 +151,17 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         ox_integer_find_segments(k, pixel_of(k, b, m + i), 1, segments);
         terms[i] = ox_integer_row_sum(k, segments, 1);
     }
+    struct later later = later_of(k, b, m);
+    const size_t each = s.segments * (s.depth / DEEP) * OX_INTEGER_LINE;
+    s.later_streams = later.streams;
+    s.later_apart = later.apart;
     for (size_t j = 0; j < b->cols; j += CHUNK) {
         const size_t cols = ox_least(CHUNK, b->cols - j);
         const struct ox_integer_end end = ox_integer_end_at(&b->end, j);
         s.b = b->packed + j / nr * k->panel;
         s.panels = (cols + nr - 1) / nr;
+        s.later = later.at < later.end ? later.at : NULL;
+        later.at = s.later ? later.at + s.panels * each : NULL;
         k->t->strip(&s);
         const struct ox_integer_sums all = {.rows = rows,
                                             .n = cols,

@@ -27,8 +27,12 @@ INLINE void go_on(struct panels *b, const unsigned vecs, size_t by)
 INLINE void load_row(const unsigned vecs, const struct panels *b, size_t p, VF *row)
 {
 #pragma GCC unroll 4
-    for (unsigned v = 0; v < vecs; v++)
+    for (unsigned v = 0; v < vecs; v++) {
         row[v] = v_load(b->at[v / 2] + p * NR + v % 2 * VW);
+#ifdef v_in_register
+        v_in_register(&row[v]);
+#endif
+    }
 }
 
 /* sum += a[i][p] * row u of b. */

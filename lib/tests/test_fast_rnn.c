@@ -66,11 +66,11 @@ static const struct ox_tensor *output(const struct text_run *f, size_t i)
 static struct net draw_net(struct dice *d)
 {
     static const char *const ops[] = {"RNN", "GRU", "LSTM"};
-    static const int gates[] = {1, 3, 4}, hidden[] = {1, 7, 16, 31, 64, 70, 96, 130};
+    static const int gates[] = {1, 3, 4}, hidden[] = {1, 7, 16, 31, 64, 70, 96, 130, 340};
     const size_t which = dice_between(d, 0, 2);
     return (struct net){.op = ops[which],
                         .gates = gates[which],
-                        .hidden = hidden[dice_between(d, 0, 7)],
+                        .hidden = hidden[dice_between(d, 0, 8)],
                         .batch = (int)dice_between(d, 1, dice_between(d, 0, 1) ? 2 : 30),
                         .steps = (int)dice_between(d, 1, 6),
                         .input = (int)dice_between(d, 1, 20),

@@ -122,6 +122,16 @@ START_TEST(uneven_columns_are_declined)
 }
 END_TEST
 
+/* Those of a level with a nearer cache are faster from more weights on. */
+START_TEST(floats_that_are_near_stay_floats)
+{
+    ck_assert_uint_eq(ox_fixed24_least(OX_CPU_C), SIZE_MAX);
+    for (int level = OX_CPU_AVX2; level < OX_CPU_AMX && ox_cpu_probe() <= OX_CPU_AMX; level++)
+        ck_assert_uint_le(ox_fixed24_least((enum ox_cpu)level),
+                          ox_fixed24_least((enum ox_cpu)(level + 1)));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("fixed24");
@@ -129,6 +139,7 @@ int main(void)
     tcase_add_loop_test(tc, sums_are_near_those_of_the_weights_before, 0, 300);
     tcase_add_loop_test(tc, a_weight_is_kept_to_a_24th_of_a_bit_of_the_greatest, 0, 100);
     tcase_add_loop_test(tc, uneven_columns_are_declined, 0, 40);
+    tcase_add_test(tc, floats_that_are_near_stay_floats);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

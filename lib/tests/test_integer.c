@@ -113,23 +113,18 @@ static void check_one(const struct ox_integer_end *end, int32_t sum, size_t j, c
     }
 }
 
-START_TEST(products_are_exact)
+static void check_product(struct dice *d, const struct ox_integer *t, size_t m, size_t n, size_t k,
+                          bool once)
 {
-    struct dice d = {(uint64_t)_i * 97};
-    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
-    static const size_t most[] = {3, 20, 90, 400};
-    const size_t m = dice_between(&d, 1, most[dice_between(&d, 0, 3)]);
-    const size_t n = dice_between(&d, 1, most[dice_between(&d, 0, 3)]);
-    const size_t k = dice_between(&d, 1, most[dice_between(&d, 0, 3)] * 2);
-    const bool turned = dice_between(&d, 0, 1), zeros = dice_between(&d, 0, 1);
-    const size_t a_row = k + dice_between(&d, 0, 3), c_row = n + dice_between(&d, 0, 3);
+    const bool turned = dice_between(d, 0, 1), zeros = dice_between(d, 0, 1);
+    const size_t a_row = k + dice_between(d, 0, 3), c_row = n + dice_between(d, 0, 3);
     const size_t row = turned ? 1 : n, col = turned ? k : 1;
-    struct numbers x = numbers_new(&d, n, zeros);
-    struct bytes a = bytes_new(&d, (m - 1) * a_row + k), w = bytes_new(&d, k * n);
-    soften(&d, w.at, k * n, x.w_signed);
-    const struct ox_integer_end end = random_end(&d, &x, zeros);
-    struct guarded out = guarded_new(&d, m * c_row, true);
-    struct guarded packed = guarded_new(&d, (ox_integer_dense_packed(t, k, n) + 3) / 4, false);
+    struct numbers x = numbers_new(d, n, zeros);
+    struct bytes a = bytes_new(d, (m - 1) * a_row + k), w = bytes_new(d, k * n);
+    soften(d, w.at, k * n, x.w_signed);
+    const struct ox_integer_end end = random_end(d, &x, zeros);
+    struct guarded out = guarded_new(d, m * c_row, true);
+    struct guarded packed = guarded_new(d, (ox_integer_dense_packed(t, k, n) + 3) / 4, false);
     struct ox_integer_dense p = {.m = m,
                                  .n = n,
                                  .k = k,
@@ -140,10 +135,10 @@ START_TEST(products_are_exact)
                                  .c = out.at,
                                  .c_row = c_row,
                                  .end = end};
-    ox_integer_dense_pack(t, NULL, k, n, w.at, x.w_signed, row, col, _i % 3 == 0, packed.at);
+    ox_integer_dense_pack(t, NULL, k, n, w.at, x.w_signed, row, col, once, packed.at);
     ox_integer_sums(n, k, w.at, x.w_signed, row, col, x.offset);
     ox_integer_offsets(n, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
-    struct guarded work = guarded_new(&d, ox_integer_dense_work(t, NULL, &p) / 4, false);
+    struct guarded work = guarded_new(d, ox_integer_dense_work(t, NULL, &p) / 4, false);
     ox_integer_dense_run(t, NULL, &p, work.at);
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
@@ -163,6 +158,28 @@ START_TEST(products_are_exact)
     guarded_free(&out);
     guarded_free(&packed);
     guarded_free(&work);
+}
+
+START_TEST(products_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 97};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    static const size_t most[] = {3, 20, 90, 400};
+    const size_t m = dice_between(&d, 1, most[dice_between(&d, 0, 3)]);
+    const size_t n = dice_between(&d, 1, most[dice_between(&d, 0, 3)]);
+    const size_t k = dice_between(&d, 1, most[dice_between(&d, 0, 3)] * 2);
+    check_product(&d, t, m, n, k, _i % 3 == 0);
+}
+END_TEST
+
+/* More weights than are multiplied at once, of which some strips of rows bring the next ones near. */
+START_TEST(products_in_several_blocks_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 89 + 7};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    const size_t m = dice_between(&d, 33, dice_between(&d, 0, 1) ? 96 : 260),
+                 k = 64 * dice_between(&d, 10, 14) + 4 * dice_between(&d, 0, 1);
+    check_product(&d, t, m, dice_between(&d, 400, 700), k, false);
 }
 END_TEST
 
@@ -585,6 +602,7 @@ int main(void)
     TCase *tc = tcase_create("integer");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_are_exact, 0, SHAPES);
+    tcase_add_loop_test(tc, products_in_several_blocks_are_exact, 0, 20);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_many_taps_are_exact, 0, 100);

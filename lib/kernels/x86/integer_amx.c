@@ -38,9 +38,9 @@ static void start(unsigned rows, size_t depth)
 /* Weights lie in L2 at best: a quarter of those of the step after the next. All at once would hold up the loads of tiles. */
 static inline __attribute__((always_inline)) void expect(const char *b, unsigned quarter)
 {
-    enum { NEAR = 64, AHEAD = 2 * STEP };
+    enum { AHEAD = 2 * STEP };
 #pragma GCC unroll 8
-    for (unsigned i = 0; i < STEP / 4; i += NEAR)
+    for (unsigned i = 0; i < STEP / 4; i += OX_INTEGER_LINE)
         __builtin_prefetch(b + AHEAD + quarter * (STEP / 4) + i, 0, 3);
 }
 
@@ -66,8 +66,35 @@ static inline __attribute__((always_inline)) void expect(const char *b, unsigned
             _tile_dpbusd(2, rows, weights);                                                        \
     } while (0)
 
+/* The same where depth is whole: the tiles of what is left are free for the other rows and weights, and nothing is loaded twice. */
 static inline __attribute__((always_inline)) void
-panel_of(const struct ox_integer_strip *s, const char *b, int32_t *c, const bool two)
+whole_step(const uint8_t *a, size_t a_row, size_t below, const char *b, const bool two,
+           const char *later, const size_t apart, const unsigned streams)
+{
+    _tile_loadd(ROWS, a, a_row);
+    expect(b, 0);
+    _tile_loadd(WEIGHTS, b, LINE);
+    _tile_dpbusd(0, ROWS, WEIGHTS);
+    _tile_loadd(LAST_WEIGHTS, b + LINE / 2, LINE);
+    expect(b, 1);
+    _tile_dpbusd(1, ROWS, LAST_WEIGHTS);
+    if (two)
+        _tile_loadd(LAST_ROWS, a + below, a_row);
+    expect(b, 2);
+    if (two)
+        _tile_dpbusd(3, LAST_ROWS, LAST_WEIGHTS);
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < streams; i++)
+        __builtin_prefetch(later + i * apart, 0, 2);
+    expect(b, 3);
+    if (two)
+        _tile_dpbusd(2, LAST_ROWS, WEIGHTS);
+}
+
+static inline __attribute__((always_inline)) const char *panel_of(const struct ox_integer_strip *s,
+                                                                  const char *b, int32_t *c,
+                                                                  const bool two, const char *later,
+                                                                  const unsigned streams)
 {
     const size_t a_row = s->a_row, last = s->depth % DEEP, whole = s->depth - last;
     const size_t first = two ? s->rows - TALL : 0, below = first * a_row;
@@ -78,6 +105,11 @@ panel_of(const struct ox_integer_strip *s, const char *b, int32_t *c, const bool
     _tile_zero(3);
     for (size_t i = 0; i < s->segments; i++) {
         const uint8_t *a = s->a[i], *const end = a + whole;
+        for (; !last && a < end; a += DEEP, b += STEP) {
+            whole_step(a, a_row, below, b, two, later, s->later_apart, streams);
+            if (streams)
+                later += OX_INTEGER_LINE;
+        }
         for (; a < end; a += DEEP, b += STEP)
             STEP_OF(ROWS, WEIGHTS, two);
         if (last)
@@ -90,18 +122,23 @@ panel_of(const struct ox_integer_strip *s, const char *b, int32_t *c, const bool
         _tile_stored(2, c + first * s->ldc, ldc);
         _tile_stored(3, c + first * s->ldc + TALL, ldc);
     }
+    return later;
 }
 
 /* Where the lower tiles' rows are fewer than they hold, they begin higher and do some of the upper ones' again. */
 static void strip(const struct ox_integer_strip *s)
 {
-    const char *b = s->b;
+    const char *b = s->b, *later = s->later;
     int32_t *c = s->c;
     for (size_t i = 0; i < s->panels; i++, b += s->panel, c += 2 * TALL) {
-        if (s->rows > TALL)
-            panel_of(s, b, c, true);
+        if (s->rows <= TALL)
+            panel_of(s, b, c, false, NULL, 0);
+        else if (!later)
+            panel_of(s, b, c, true, NULL, 0);
+        else if (s->later_streams > 8)
+            later = panel_of(s, b, c, true, later, 16);
         else
-            panel_of(s, b, c, false);
+            later = panel_of(s, b, c, true, later, 8);
     }
     ox_amx_memory_is_written();
 }

@@ -1,7 +1,7 @@
 /* LSTM, GRU and RNN in float32. The products with the input run for all steps at once; those with the state read the recurrent
  * weights a block of rows at a time, there and back on alternate steps, so that what is still in the cache is used before it goes:
- * for one sequence in 24 bits or where they are, for several packed, which is faster by half. Several are parted where threads may
- * have some each. */
+ * packed, or in 24 bits for few sequences where they are far; where they are for one sequence that runs once. Several sequences are
+ * parted where threads may have some each. */
 #include <stdint.h>
 #include <string.h>
 
@@ -114,7 +114,7 @@ static enum ox_status pack_direction(struct ox_run *r, struct ox_rnn_direction *
         d->fixed = ox_rnn_kept_of(r)->fixed[d->which];
         return OX_OK;
     }
-    if (!ox_rnn_wants_packed(rnn))
+    if (!packed && !ox_rnn_wants_packed(rnn))
         return OX_OK;
     if (packed) {
         packed += d->which * floats;

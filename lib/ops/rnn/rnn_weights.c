@@ -11,8 +11,7 @@ enum {
     P = OX_RNN_IN_P,
     W_SCALE = OX_RNN_IN_W_SCALE,
     R_SCALE = OX_RNN_IN_R_SCALE,
-    FIXED_MOST = 2,       /* sequences whose products wait for weights of 24 bits */
-    FIXED_LEAST = 1 << 15 /* weights beyond L1 */
+    FIXED_MOST = 2 /* sequences whose products wait for weights of 24 bits */
 };
 
 bool ox_rnn_has_bytes(const struct ox_run *r)
@@ -66,8 +65,7 @@ bool ox_rnn_wants_packed(const struct ox_rnn *rnn)
 static bool wants_fixed(const struct ox_rnn *rnn)
 {
     return rnn->kind != OX_RNN_PLAIN && rnn->batch <= FIXED_MOST &&
-           ox_rnn_gates(rnn->kind) * rnn->hidden >= FIXED_LEAST / rnn->hidden &&
-           ox_fixed24_kernels(ox_cpu())->fast;
+           ox_rnn_gates(rnn->kind) * rnn->hidden >= ox_fixed24_least(ox_cpu()) / rnn->hidden;
 }
 
 static size_t fixed_floats(const struct ox_rnn *rnn)
@@ -156,14 +154,12 @@ static void keep_recurrence(struct ox_run *r, const struct ox_rnn *rnn, float *t
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
     const float *from = ox_fast_in(r, R)->data;
+    if (ox_run_int(r, "hidden_size", 0) > 0)
+        ox_run_absorb(r, R);
     if (wants_fixed(rnn) && fix_recurrence(r->env, rnn, from, to, kept->fixed)) {
         kept->has_fixed = true;
-        if (ox_run_int(r, "hidden_size", 0) > 0)
-            ox_run_absorb(r, R);
         return;
     }
-    if (!ox_rnn_wants_packed(rnn))
-        return;
     kept->r = to;
     for (size_t i = 0; i < rnn->directions; i++)
         ox_rnn_pack_recurrence(t, r->env, rnn,
@@ -175,7 +171,7 @@ static void keep_recurrence(struct ox_run *r, const struct ox_rnn *rnn, float *t
 static size_t kept_floats(const struct ox_compute *t, const struct ox_rnn *rnn)
 {
     const size_t fixed = wants_fixed(rnn) ? fixed_floats(rnn) : 0;
-    const size_t packed = ox_rnn_wants_packed(rnn) ? ox_rnn_recurrence_floats(t, rnn) : 0;
+    const size_t packed = ox_rnn_recurrence_floats(t, rnn);
     return fixed > packed ? fixed : packed;
 }
 

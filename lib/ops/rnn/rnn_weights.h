@@ -29,7 +29,7 @@ enum ox_rnn_kind ox_rnn_kind_of(const struct ox_run *r);
 /* What ox_prepare_rnn() has left; never NULL. */
 const struct ox_rnn_kept *ox_rnn_kept_of(const struct ox_run *r);
 
-/* Whether packed recurrent weights pay; the floats of a direction's. */
+/* Whether recurrent weights are packed for this run alone; the floats of a direction's. */
 bool ox_rnn_wants_packed(const struct ox_rnn *rnn);
 size_t ox_rnn_recurrence_floats(const struct ox_compute *t, const struct ox_rnn *rnn);
 void ox_rnn_pack_recurrence(const struct ox_compute *t, struct ox_env *env,
