@@ -67,6 +67,8 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
 #define v_gt(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_GT_OQ)
 #define v_eq(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_EQ_OQ)
 #define v_unordered(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_UNORD_Q)
+/* Whether of any lane. */
+#define v_any(m) ((m) != 0)
 /* Lanes of a where the mask is set, of b elsewhere. */
 #define v_select(m, a, b) _mm512_mask_blend_ps((m), (b), (a))
 /* a where the mask is set, 0 elsewhere. */
