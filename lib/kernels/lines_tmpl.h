@@ -54,20 +54,6 @@ INLINE void soon_row(struct soon *x, const unsigned rows, const unsigned vecs)
     }
 }
 
-INLINE void line_steps(const unsigned rows, const struct across to, const struct pairs *a,
-                       const struct panels *b, VF (*sum)[VECS])
-{
-#ifdef v_load_quarters
-    if (to.vecs == 1 && !to.half) {
-        even_steps(rows, a, b, sum);
-        return;
-    }
-#endif
-#pragma GCC unroll 4
-    for (unsigned u = 0; u < UNROLL; u++)
-        even_step(rows, to, a, u, b, sum);
-}
-
 /* Runs of a line for outputs [x, x + rows). Two pointers serve six rows: the others are at equal steps. `next` are weights that are
  * read later, `bytes` of them for UNROLL steps of a run, and as many a panel behind them. */
 INLINE void line_sums(const struct ox_line *l, const unsigned rows, const struct across to,
@@ -86,7 +72,9 @@ INLINE void line_sums(const struct ox_line *l, const unsigned rows, const struct
             if (to.vecs > 2)
                 come_nearer(next + panel, bytes);
             next += bytes;
-            line_steps(rows, to, &a, &b, sum);
+#pragma GCC unroll 4
+            for (unsigned u = 0; u < UNROLL; u++)
+                even_step(rows, to, &a, u, &b, sum);
             advance(&a, rows, UNROLL);
         }
         for (; p > 0; p--, go_on(&b, to.vecs, NR)) {
@@ -289,14 +277,16 @@ static void line_past(const struct ox_line *l, void(*const *of) LINE_OF_ROWS, si
         of[rows](l, &high, first, b);
 }
 
-/* Weights of a panel, or of two, stay near while the line goes by. */
-static void line(const struct ox_line *l)
+/* Weights of a panel, or of two, stay near while the line goes by. `halves`: half a vector takes half the time; beside whole ones it
+ * takes no more anywhere. */
+INLINE void line_by(const struct ox_line *l, const bool halves)
 {
     if (l->count == 0)
         return;
     const float *b = l->b;
     const bool is_few = l->far && l->count <= MR && l->rows == 1;
     unsigned panels;
+    (void)halves;
     for (size_t j = 0; j < l->cols; j += panels * NR, b += panels * l->panel) {
         const size_t left = l->cols - j;
         panels = PANELS > 1 && left > NR && !is_few ? 2 : 1;
@@ -305,7 +295,7 @@ static void line(const struct ox_line *l)
 #if PANELS > 1
         else if (left > NR)
             line_past(l, two_panels, WIDE_ROWS, j, b);
-        else if ((left - 1) % VW < VW / 2)
+        else if ((halves || left > VW) && (left - 1) % VW < VW / 2)
             line_past(l, half_vector, MR, j, b);
 #endif
 #ifdef SLIM_ROWS
@@ -316,3 +306,15 @@ static void line(const struct ox_line *l)
             line_past(l, one_panel, MR, j, b);
     }
 }
+
+static void line(const struct ox_line *l)
+{
+    line_by(l, false);
+}
+
+#if PANELS > 1
+static void line_in_halves(const struct ox_line *l)
+{
+    line_by(l, true);
+}
+#endif

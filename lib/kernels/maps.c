@@ -200,6 +200,9 @@ static void pool_row(void *arg, size_t i, size_t slot)
         pool_pixel(job, image, y, x);
 }
 
+/* Of a map that a core's cache holds. */
+enum { NEAR_FLOATS = 5 << 16 };
+
 void ox_maps_pool(const struct ox_compute *t, struct ox_env *env, const struct ox_pooling *p,
                   const float *in, float *out)
 {
@@ -207,7 +210,8 @@ void ox_maps_pool(const struct ox_compute *t, struct ox_env *env, const struct o
     const size_t rows = p->batch * p->out[0];
     const double work =
         (double)rows * (double)(p->out[1] * p->channels) * (double)(p->kernel[0] * p->kernel[1]);
-    ox_spread(env, rows, work * 6, pool_row, &job);
+    const bool is_far = p->batch * p->in[0] * p->in[1] * p->channels > NEAR_FLOATS;
+    (is_far ? ox_spread_back : ox_spread)(env, rows, work * 6, pool_row, &job);
 }
 
 /* Of a large map a part of the pixels is a task: a core finds those that it made itself in the job before. There are as many for any

@@ -13,46 +13,49 @@ INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool so
     store_part(p->out + c, some, m, x);
 }
 
-/* Channels from c on. */
-INLINE void pool_rest(const struct ox_pool *p, const bool max, size_t c)
-{
-    for (; c + VW <= p->channels; c += VW)
-        pool_part(p, max, c, false, VW);
-    if (c < p->channels)
-        pool_part(p, max, c, true, p->channels - c);
-}
-
-/* Four vectors of channels. A maximum that begins at minus infinity passes over NaN by itself; only where nothing larger came does it
- * matter whether all was NaN. */
-INLINE void pool_max_four(const struct ox_pool *p, size_t c)
+/* Vectors of channels, of the last one m. A maximum that begins at minus infinity passes over NaN by itself; only where nothing larger
+ * came does it matter whether all was NaN. */
+INLINE void pool_maxima(const struct ox_pool *p, size_t c, const unsigned vecs, const bool some,
+                        size_t m)
 {
     VF x[4];
 #pragma GCC unroll 4
-    for (unsigned v = 0; v < 4; v++)
+    for (unsigned v = 0; v < vecs; v++)
         x[v] = v_set1(-INFINITY);
     for (size_t i = 0; i < p->n; i++) {
         const float *in = p->in[i] + c;
 #pragma GCC unroll 4
-        for (unsigned v = 0; v < 4; v++)
-            x[v] = v_max(v_load(in + v * VW), x[v]);
+        for (unsigned v = 0; v < vecs; v++)
+            x[v] = v_max(load_part(in + v * VW, some && v + 1 == vecs, m), x[v]);
     }
-    const VF least = v_min(v_min(x[0], x[1]), v_min(x[2], x[3]));
-    if (v_most(v_sub(v_zero(), least)) == INFINITY) {
-        for (unsigned v = 0; v < 4; v++)
-            pool_part(p, true, c + v * VW, false, VW);
+    VF least = x[0];
+#pragma GCC unroll 4
+    for (unsigned v = 1; v < vecs; v++)
+        least = v_min(least, x[v]);
+    if (v_any(v_eq(least, v_set1(-INFINITY)))) {
+        for (unsigned v = 0; v < vecs; v++)
+            pool_part(p, true, c + v * VW, some && v + 1 == vecs, m);
         return;
     }
 #pragma GCC unroll 4
-    for (unsigned v = 0; v < 4; v++)
-        v_store(p->out + c + v * VW, x[v]);
+    for (unsigned v = 0; v < vecs; v++)
+        store_part(p->out + c + v * VW, some && v + 1 == vecs, m, x[v]);
 }
 
 static void pool_max(const struct ox_pool *p)
 {
     size_t c = 0;
     for (; c + 4 * VW <= p->channels; c += 4 * VW)
-        pool_max_four(p, c);
-    pool_rest(p, true, c);
+        pool_maxima(p, c, 4, false, VW);
+    const size_t left = p->channels - c, m = (left + VW - 1) % VW + 1;
+    if (left > 3 * VW)
+        pool_maxima(p, c, 4, m < VW, m);
+    else if (left > 2 * VW)
+        pool_maxima(p, c, 3, m < VW, m);
+    else if (left > VW)
+        pool_maxima(p, c, 2, m < VW, m);
+    else if (left > 0)
+        pool_part(p, true, c, m < VW, m);
 }
 
 /* Several vectors of channels: a sum alone waits for itself. */
@@ -83,5 +86,8 @@ static void pool_sum(const struct ox_pool *p)
         pool_sums(p, c, 4);
     for (; c + 2 * VW <= p->channels; c += 2 * VW)
         pool_sums(p, c, 2);
-    pool_rest(p, false, c);
+    for (; c + VW <= p->channels; c += VW)
+        pool_sums(p, c, 1);
+    if (c < p->channels)
+        pool_part(p, false, c, true, p->channels - c);
 }

@@ -14,6 +14,7 @@ static const double to_wake = 4e6, to_share = 1e6;
 
 struct spread {
     size_t n, slots;
+    bool back; /* a share from its end on */
     void (*task)(void *arg, size_t i, size_t slot);
     void *arg;
     struct {
@@ -41,28 +42,42 @@ static void take(void *arg, size_t slot)
     struct spread *s = arg;
     for (size_t k = 0; k < s->slots; k++) {
         const size_t from = (slot + k) % s->slots, end = share(s, from + 1);
+        const size_t last = share(s, from) + end - 1;
         size_t i;
         while ((i = atomic_fetch_add_explicit(&s->shares[from].next, 1, memory_order_relaxed)) <
                end)
-            s->task(s->arg, i, slot);
+            s->task(s->arg, s->back ? last - i : i, slot);
     }
 }
 
-void ox_spread(struct ox_env *env, size_t n, double work,
-               void (*task)(void *arg, size_t i, size_t slot), void *arg)
+static void spread(struct ox_env *env, size_t n, double work, bool back,
+                   void (*task)(void *arg, size_t i, size_t slot), void *arg)
 {
     const size_t slots = n < 2 || work < to_share ? 1 : ox_slots(env);
     struct spread s;
     s.n = n;
+    s.back = back;
     s.slots = slots < n ? slots : n;
     s.task = task;
     s.arg = arg;
     if (s.slots < 2) {
         for (size_t i = 0; i < n; i++)
-            task(arg, i, 0);
+            task(arg, back ? n - 1 - i : i, 0);
         return;
     }
     for (size_t slot = 0; slot < s.slots; slot++)
         atomic_init(&s.shares[slot].next, share(&s, slot));
     (work < to_wake ? ox_parallel_awake : ox_parallel)(env, s.slots, take, &s);
+}
+
+void ox_spread(struct ox_env *env, size_t n, double work,
+               void (*task)(void *arg, size_t i, size_t slot), void *arg)
+{
+    spread(env, n, work, false, task, arg);
+}
+
+void ox_spread_back(struct ox_env *env, size_t n, double work,
+                    void (*task)(void *arg, size_t i, size_t slot), void *arg)
+{
+    spread(env, n, work, true, task, arg);
 }

@@ -113,31 +113,6 @@ INLINE void even_step(const unsigned rows, const struct across to, const struct 
     }
 }
 
-#ifdef v_load_quarters
-/* UNROLL steps of even_step() for one vector, which has a float to load for each of its products: of five rows in twelve four floats
- * are loaded at once and spread by the unit that has time to, so that loads and products take equally long. */
-INLINE void even_steps(const unsigned rows, const struct pairs *a, const struct panels *b,
-                       VF (*sum)[VECS])
-{
-    VF quarters[MR];
-#pragma GCC unroll 16
-    for (unsigned i = 0; i < rows; i++) {
-        if (i * 5 % 12 < 5)
-            quarters[i] = v_load_quarters(a->at[i / 2] + (i % 2 ? a->apart : 0));
-    }
-#pragma GCC unroll 4
-    for (unsigned u = 0; u < UNROLL; u++) {
-        const VF row = v_load(b->at[0] + u * NR);
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++) {
-            const VF x = i * 5 % 12 < 5 ? v_spread_quarters(quarters[i], u)
-                                        : v_set1(a->at[i / 2][u + (i % 2 ? a->apart : 0)]);
-            v_accumulate(&sum[i][0], x, row);
-        }
-    }
-}
-#endif
-
 /* The weights of a step that comes soon. */
 INLINE void near(const unsigned vecs, const struct panels *b, size_t p)
 {

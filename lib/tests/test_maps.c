@@ -87,6 +87,20 @@ static double pooled(const struct ox_pooling *p, const float *in, size_t n, size
     return sum / (double)(p->kind == OX_POOL_AVERAGE ? inside : in_padded);
 }
 
+static void check_pooled(const struct ox_pooling *p, const float *in, const float *out)
+{
+    for (size_t n = 0; n < p->batch; n++) {
+        for (size_t at = 0; at < p->out[0] * p->out[1]; at++) {
+            for (size_t c = 0; c < p->channels; c++) {
+                const double want = pooled(p, in, n, at / p->out[1], at % p->out[1], c);
+                const double got = out[(n * p->out[0] * p->out[1] + at) * p->out_pixel + c];
+                ck_assert_msg(isnan(want) ? isnan(got) : want == got || fabs(want - got) < 1e-5,
+                              "kind %d: %g, expected %g", (int)p->kind, got, want);
+            }
+        }
+    }
+}
+
 START_TEST(pooling_does_what_its_definition_says)
 {
     struct dice d = {(uint64_t)_i * 31};
@@ -99,18 +113,42 @@ START_TEST(pooling_does_what_its_definition_says)
         in.at[i] = roll < 4 ? NAN : roll < 5 ? -INFINITY : in.at[i];
     }
     ox_maps_pool(table(_i), NULL, &p, in.at, out.at);
-    for (size_t n = 0; n < p.batch; n++) {
-        for (size_t at = 0; at < p.out[0] * p.out[1]; at++) {
-            for (size_t c = 0; c < p.channels; c++) {
-                const double want = pooled(&p, in.at, n, at / p.out[1], at % p.out[1], c);
-                const double got = out.at[(n * p.out[0] * p.out[1] + at) * p.out_pixel + c];
-                ck_assert_msg(isnan(want) ? isnan(got) : want == got || fabs(want - got) < 1e-5,
-                              "kind %d: %g, expected %g", (int)p.kind, got, want);
-            }
-        }
-    }
+    check_pooled(&p, in.at, out.at);
     guarded_free(&in);
     guarded_free(&out);
+}
+END_TEST
+
+/* Lines go from the last to the first there. */
+START_TEST(a_map_that_no_cache_holds_is_pooled_by_any_number_of_threads)
+{
+    enum { SIDE = 96, OUT = 48, CHANNELS = 40 };
+    struct dice d = {(uint64_t)_i};
+    const struct ox_pooling p = {.kind = _i & 8 ? OX_POOL_MAX : OX_POOL_AVERAGE,
+                                 .batch = 1,
+                                 .channels = CHANNELS,
+                                 .in = {SIDE, SIDE},
+                                 .out = {OUT, OUT},
+                                 .in_pixel = CHANNELS,
+                                 .out_pixel = CHANNELS,
+                                 .kernel = {3, 3},
+                                 .stride = {2, 2},
+                                 .dilation = {1, 1},
+                                 .pad = {1, 1}};
+    struct guarded in = guarded_new(&d, (size_t)SIDE * SIDE * CHANNELS, true);
+    struct guarded out = guarded_new(&d, (size_t)OUT * OUT * CHANNELS, true);
+    struct guarded again = guarded_new(&d, out.n, true);
+    struct ox_env *env = ox_env_new();
+    ck_assert_ptr_nonnull(env);
+    ox_env_set_threads(env, 3);
+    ox_maps_pool(table(_i), NULL, &p, in.at, out.at);
+    ox_maps_pool(table(_i), env, &p, in.at, again.at);
+    check_pooled(&p, in.at, out.at);
+    ck_assert(memcmp(out.at, again.at, out.n * sizeof(float)) == 0);
+    ox_env_release(env);
+    guarded_free(&in);
+    guarded_free(&out);
+    guarded_free(&again);
 }
 END_TEST
 
@@ -214,6 +252,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, layouts_are_turned_and_turned_back, 0, 40);
     tcase_add_loop_test(tc, pooling_does_what_its_definition_says, 0, 200);
+    tcase_add_loop_test(tc, a_map_that_no_cache_holds_is_pooled_by_any_number_of_threads, 0, 16);
     tcase_add_loop_test(tc, pooling_over_all_pixels, 0, 40);
     tcase_add_loop_test(tc, pooling_over_all_pixels_of_a_large_map, 0, 16);
     tcase_add_loop_test(tc, resizing_blends_the_four_neighbours, 0, 20);

@@ -52,6 +52,8 @@ static inline float32x4_t v_min(float32x4_t a, float32x4_t b)
 #define v_ceil(a) vrndpq_f32(a)
 #define v_nearest(a) vrndnq_f32(a)
 #define v_lt(a, b) vcltq_f32((a), (b))
+/* Whether of any lane. */
+#define v_any(m) (vmaxvq_u32(m) != 0)
 #define v_le(a, b) vcleq_f32((a), (b))
 #define v_gt(a, b) vcgtq_f32((a), (b))
 #define v_eq(a, b) vceqq_f32((a), (b))

@@ -27,7 +27,10 @@ void ox_compute_avx512(struct ox_compute *t)
     t->packed_rows = 5;
     t->taps_together = true;
     t->late_line = 0;
-    if (!ox_cpu_is_amd()) { /* products are quicker, the rest is not */
+    if (ox_cpu_is_amd()) {
+        t->line =
+            line_in_halves; /* Intel's cores have one unit for half vectors beside wide ones */
+    } else {                /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;
         t->strided_transforms = 55;

@@ -49,6 +49,8 @@ static inline void v_accumulate(__m256 *sum, __m256 a, __m256 b)
 #define v_gt(a, b) _mm256_cmp_ps((a), (b), _CMP_GT_OQ)
 #define v_eq(a, b) _mm256_cmp_ps((a), (b), _CMP_EQ_OQ)
 #define v_unordered(a, b) _mm256_cmp_ps((a), (b), _CMP_UNORD_Q)
+/* Whether of any lane. */
+#define v_any(m) (_mm256_movemask_ps(m) != 0)
 /* Lanes of a where the mask is set, of b elsewhere. */
 #define v_select(m, a, b) _mm256_blendv_ps((b), (a), (m))
 /* a where the mask is set, 0 elsewhere. */

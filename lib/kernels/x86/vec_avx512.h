@@ -46,13 +46,6 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
 #define v_accumulate_half v_accumulate_half
 /* Read once: compilers make a memory operand of each use, where a core loads one vector a cycle. */
 #define v_in_register(x) __asm__("" : "+v"(*(x)))
-/* Four floats in every quarter, and lane u of them in all lanes: floats that no load port brings one by one. */
-#define v_load_quarters(p) _mm512_broadcast_f32x4(_mm_loadu_ps(p))
-#define v_spread_quarters(x, u)                                                                    \
-    ((u) == 0   ? _mm512_permute_ps((x), 0x00)                                                     \
-     : (u) == 1 ? _mm512_permute_ps((x), 0x55)                                                     \
-     : (u) == 2 ? _mm512_permute_ps((x), 0xaa)                                                     \
-                : _mm512_permute_ps((x), 0xff))
 #else /* the emulation in tests/ */
 #define v_accumulate(sum, a, b) (*(sum) = _mm512_fmadd_ps((a), (b), *(sum)))
 #endif
@@ -74,6 +67,8 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
 #define v_gt(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_GT_OQ)
 #define v_eq(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_EQ_OQ)
 #define v_unordered(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_UNORD_Q)
+/* Whether of any lane. */
+#define v_any(m) ((m) != 0)
 /* Lanes of a where the mask is set, of b elsewhere. */
 #define v_select(m, a, b) _mm512_mask_blend_ps((m), (b), (a))
 /* a where the mask is set, 0 elsewhere. */
