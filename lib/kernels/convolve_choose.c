@@ -161,6 +161,15 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
     return late ? OX_CONV_WINOGRAD_STRIDED_LATE : OX_CONV_WINOGRAD_STRIDED;
 }
 
+/* Taps of a pair of channels, in multiplications of Winograd's products: those by triples of copied rows (triples.h) take less time. Weights
+ * that serve one run are packed where they are used, and not for that. */
+static double direct_points(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
+{
+    const double taps = (double)(c->kernel[0] * c->kernel[1]), by_triples = 0.72;
+    const bool once = may & OX_CONV_PACKED_FOR_ONE_RUN;
+    return !once && ox_conv_gathers_parts(t, c) ? by_triples * taps : taps;
+}
+
 /* Several taps of a line. */
 static enum ox_conv_way winograd_line(const struct ox_compute *t, const struct ox_conv *c,
                                       unsigned may)
@@ -218,7 +227,8 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
         return OX_CONV_COLUMNS;
     if (winograd(c, 1) && c->batch * c->out[0] * c->out[1] >= LEAST_OUTPUTS) {
         const size_t taps = c->kernel[0] * c->kernel[1], outputs = c->out[0] * c->out[1];
-        double least = way_cost(c, (double)taps, (double)outputs, 0, (double)taps * LOAD) * 0.9;
+        double least =
+            way_cost(c, direct_points(t, c, may), (double)outputs, 0, (double)taps * LOAD) * 0.9;
         enum ox_conv_way way = OX_CONV_INDIRECT;
         for (unsigned tile = 2; tile <= 4; tile += 2) {
             const struct winograd_way by = winograd_by(t, c, tile, may);

@@ -12,7 +12,7 @@ struct job {
 };
 
 /* Fewer rows than the least are better made before; more of a task than the most would not stay near. */
-enum { TILES_LEAST = 16, TILES_MOST = 16, PARTS_NEAR = 4 };
+enum { TILES_LEAST = 16, TILES_MOST = 16, PARTS_NEAR = 16 };
 
 bool ox_dense_makes_rows(const struct ox_compute *t, size_t m, size_t k)
 {

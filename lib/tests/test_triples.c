@@ -327,6 +327,43 @@ START_TEST(convolutions_of_copied_rows_are_near_those_without)
 }
 END_TEST
 
+/* 3x3 of as many channels in as out, by the side of the map. */
+static enum ox_conv_way way_of(const struct ox_compute *t, size_t channels, size_t side,
+                               unsigned may)
+{
+    const struct ox_conv c = {.batch = 1,
+                              .groups = 1,
+                              .in_channels = channels,
+                              .out_channels = channels,
+                              .kernel = {3, 3},
+                              .stride = {1, 1},
+                              .dilation = {1, 1},
+                              .pad = {1, 1},
+                              .in = {side, side},
+                              .out = {side, side},
+                              .in_pixel = channels,
+                              .out_pixel = channels};
+    return ox_conv_choose(t, &c, may);
+}
+
+/* As measured: heavy weights of few tiles go directly then, unless they serve one run. */
+START_TEST(few_tiles_of_heavy_weights_go_directly)
+{
+    const unsigned may = OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4;
+    const struct ox_compute *tables[2];
+    const unsigned n = tables_with_triples(tables);
+    for (unsigned i = 0; i < n; i++) {
+        struct ox_compute without = *tables[i];
+        without.triples = NULL;
+        ck_assert_int_eq(way_of(tables[i], 1024, 13, may), OX_CONV_INDIRECT);
+        ck_assert_int_ne(way_of(&without, 1024, 13, may), OX_CONV_INDIRECT);
+        ck_assert_int_ne(way_of(tables[i], 1024, 13, may | OX_CONV_PACKED_FOR_ONE_RUN),
+                         OX_CONV_INDIRECT);
+        ck_assert_int_ne(way_of(tables[i], 512, 28, may), OX_CONV_INDIRECT);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("triples");
@@ -339,6 +376,7 @@ int main(void)
     tcase_add_loop_test(tc, bits_do_not_depend_on_the_rows_beside_nor_on_the_tiles, 0, 24);
     tcase_add_loop_test(tc, infinities_and_nans_come_out_as_of_lines, 0, 16);
     tcase_add_loop_test(tc, convolutions_of_copied_rows_are_near_those_without, 0, 8);
+    tcase_add_test(tc, few_tiles_of_heavy_weights_go_directly);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }
