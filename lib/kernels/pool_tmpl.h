@@ -18,10 +18,8 @@ INLINE void pool_part(const struct ox_pool *p, const bool max, size_t c, bool so
 INLINE void pool_maxima(const struct ox_pool *p, size_t c, const unsigned vecs, const bool some,
                         size_t m)
 {
-    VF x[4];
-#pragma GCC unroll 4
-    for (unsigned v = 0; v < vecs; v++)
-        x[v] = v_set1(-INFINITY);
+    const VF none = v_set1(-INFINITY);
+    VF x[4] = {none, none, none, none};
     for (size_t i = 0; i < p->n; i++) {
         const float *in = p->in[i] + c;
 #pragma GCC unroll 4
@@ -32,7 +30,7 @@ INLINE void pool_maxima(const struct ox_pool *p, size_t c, const unsigned vecs, 
 #pragma GCC unroll 4
     for (unsigned v = 1; v < vecs; v++)
         least = v_min(least, x[v]);
-    if (v_any(v_eq(least, v_set1(-INFINITY)))) {
+    if (v_any(v_eq(least, none))) {
         for (unsigned v = 0; v < vecs; v++)
             pool_part(p, true, c + v * VW, some && v + 1 == vecs, m);
         return;
