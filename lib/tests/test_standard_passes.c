@@ -361,6 +361,34 @@ START_TEST(rows_of_a_large_table_are_picked_before_they_are_computed)
 }
 END_TEST
 
+/* w: 4096 x 256 weights of 8 bits. */
+static void weights_become(const char *nodes, const char *operators)
+{
+    struct ox_strbuf text;
+    ox_strbuf_init(&text);
+    ox_strbuf_puts(&text, HEAD "g (float[N] x) => (float[A] y) <int64[1] k = {-1}, "
+                               "int8[4096,256] w = {0");
+    for (int i = 1; i < 4096 * 256; i++)
+        ox_strbuf_printf(&text, ",%d", i * 37 % 251 - 125);
+    ox_strbuf_printf(&text, "}> { i = Cast <to = 7> (x) %s }", nodes);
+    ck_assert(!text.failed);
+    becomes(ox_strbuf_text(&text, NULL), operators, 1, SHAPE(9));
+    ox_strbuf_release(&text);
+}
+
+START_TEST(rows_of_turned_weights_are_picked_before_they_are_turned)
+{
+    weights_become("t = Transpose <perm = [1, 0]> (w) g = Gather(t, i) c = Cast <to = 1> (g) "
+                   "a = ReduceSum <keepdims = 0> (c, k) h = Gather(w, i) d = Cast <to = 1> (h) "
+                   "b = ReduceSum <keepdims = 0> (d, k) y = Add(a, b)",
+                   "Cast Gather Transpose Cast ReduceSum Gather Cast ReduceSum Add");
+    /* Nothing else needs the weights. */
+    weights_become("t = Transpose(w) g = Gather(t, i) c = Cast <to = 1> (g) "
+                   "y = ReduceSum <keepdims = 0> (c, k)",
+                   "Cast Gather Cast ReduceSum");
+}
+END_TEST
+
 START_TEST(a_table_that_is_needed_whole_is_computed)
 {
     /* Something else reads it; what is repeated for each row has an axis too many for one row; what may be repeated may have as
@@ -668,6 +696,7 @@ int main(void)
         changes_of_shape_are_merged,
         a_transpose_of_axes_of_one_is_a_change_of_shape,
         rows_of_a_large_table_are_picked_before_they_are_computed,
+        rows_of_turned_weights_are_picked_before_they_are_turned,
         a_table_that_is_needed_whole_is_computed,
         what_makes_constants_large_is_folded_on_the_way,
         folding_counts_the_constants_that_go,

@@ -1,5 +1,5 @@
 /* Rows that Gather picks of a table are computed after they are picked, where the whole table would be computed of a large constant:
- * embeddings that are kept in 8 bits with a scale for each row, say. */
+ * embeddings that are kept in 8 bits with a scale for each row, say, or as the turned weights of the last product. */
 #include "graph/match.h"
 
 enum {
@@ -131,6 +131,37 @@ static void drop(struct ox_rewrite *rw, struct ox_value *table)
         drop(rw, in[i]);
 }
 
+/* Rows of Transpose(weights) are columns of the weights, which are turned when they are few. What nothing else needs is turned
+ * by folding. */
+static bool pick_columns(struct ox_rewrite *rw, const struct picker *p)
+{
+    enum { MOST_PICKS = 6 };
+    const struct ox_value *table = p->gather->inputs[0];
+    const struct ox_node *turn = ox_made_by(rw, table, "Transpose", false);
+    struct ox_value *in[MOST_OPERANDS] = {turn ? ox_input(turn, 0) : NULL, p->gather->inputs[1]};
+    size_t n;
+    const int64_t *perm = turn ? ox_attr_ints(turn, "perm", &n) : NULL;
+    if (!in[0] || !ox_rw_stored(rw, in[0]) || ox_rw_n_uses(rw, in[0]) < 2 || p->rank != 2 ||
+        p->picks > MOST_PICKS || (perm && (n != 2 || perm[0] != 1)))
+        return false;
+    struct ox_value *columns = ox_rw_value(
+        rw, table->name,
+        ox_rw_tensor_type(rw, ox_dtype_of_value(rw, table), (unsigned)p->picks + 1, NULL));
+    struct ox_node *node = columns ? ox_rw_insert(rw, p->gather, "Gather", "", p->gather->name, in,
+                                                  MOST_OPERANDS, &columns, 1)
+                                   : NULL;
+    if (!node)
+        return true;
+    int64_t back[MOST_PICKS + 1] = {0};
+    for (int d = 0; d < p->picks; d++)
+        back[d] = d + 1;
+    ox_rw_become(rw, p->gather, "Transpose", "", &columns, 1);
+    ox_rw_clear_attrs(rw, p->gather);
+    rw->failed |= !ox_node_set_int(node, "axis", 1) ||
+                  !ox_node_set_ints(p->gather, "perm", back, (size_t)p->picks + 1);
+    return true;
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *gather)
 {
     struct ox_value *table = ox_input(gather, 0), *in[MOST_OPERANDS];
@@ -139,7 +170,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *gather)
     const struct ox_node *made = table->producer;
     const struct picker p = {gather, ox_rank_of(rw, table), ox_rank_of(rw, gather->inputs[1]),
                              ox_dim_of(rw, table, 0)};
-    if (p.rank < 1 || p.picks < 0 || !is_large(rw, table, p.rank) ||
+    if (p.rank < 1 || p.picks < 0 || !is_large(rw, table, p.rank) || pick_columns(rw, &p) ||
         !can_pick(rw, &p, table, DEEPEST) || !pick_operands(rw, &p, made, in))
         return;
     const enum ox_dtype elem = ox_dtype_of_value(rw, table);
