@@ -106,7 +106,7 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
 INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
                       const struct across to, size_t first, const float *weights, bool common)
 {
-    enum { PARTS = 4, SOON = 256 };
+    enum { PARTS = 4, SOON = VW < 16 ? 256 : 512 };
     VF sum[MR][VECS];
     clear(rows, to.vecs, sum);
     const size_t part = l->run / PARTS;
@@ -115,11 +115,13 @@ INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out, const 
     expect(out, rows, to.vecs, first);
     for (size_t p = part, n; p > 0; p -= n) {
         n = p < UNROLL ? 1 : UNROLL;
+        /* Behind a part's end comes the same part of the next panel. */
+        const size_t soon = p * NR > SOON ? SOON : SOON + (l->run - part) * NR;
         for (unsigned i = 0; i < PARTS; i++) {
             if (n == UNROLL) {
 #pragma GCC unroll 16
-                for (unsigned j = SOON; j < SOON + UNROLL * NR; j += LINE)
-                    __builtin_prefetch(b.at[0] + j, 0, 3);
+                for (unsigned j = 0; j < UNROLL * NR; j += LINE)
+                    __builtin_prefetch(b.at[0] + soon + j, 0, 3);
 #pragma GCC unroll 4
                 for (unsigned u = 0; u < UNROLL; u++)
                     even_step(rows, to, &a, u, &b, sum);
