@@ -138,7 +138,8 @@ bool ox_conv_reads_stored(const struct ox_compute *t, enum ox_conv_way way, cons
     case OX_CONV_PADDED:
         break;
     case OX_CONV_INDIRECT:
-        return !c->transposed && c->groups == 1 && c->batch * c->out[0] * c->out[1] <= ROWS_MOST;
+        /* A part of the channels might go by triples, or not, unlike all of them. */
+        return !c->transposed && c->groups == 1 && m <= ROWS_MOST && !ox_conv_gathers_parts(t, c);
     }
     return false;
 }

@@ -303,6 +303,11 @@ START_TEST(convolutions_of_copied_rows_are_near_those_without)
             t.triples = with ? t.triples : NULL;
             ck_assert_uint_eq(ox_triples_pay(&t, outputs / c.out_channels, c.out_channels, k),
                               with);
+            struct ox_conv few = c; /* that one run would take as they are stored */
+            few.batch = 1;
+            few.out[0] = 100 / few.out[1];
+            few.out_channels = 512;
+            ck_assert_int_eq(ox_conv_reads_stored(&t, OX_CONV_INDIRECT, &few), !with);
             struct ox_env *env = ox_env_new();
             ox_env_set_threads(env, 1 + (unsigned)_i % 3);
             struct guarded packed =
