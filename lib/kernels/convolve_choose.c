@@ -162,7 +162,7 @@ static enum ox_conv_way winograd_strided(const struct ox_compute *t, const struc
 }
 
 /* Taps of a pair of channels, in multiplications of Winograd's products: those by triples of copied rows (triples.h) take less time. Weights
- * that serve one run are packed where they are used, and not for that. */
+ * that serve one run would all be packed for that, where those of a late transform are read as they lie. */
 static double direct_points(const struct ox_compute *t, const struct ox_conv *c, unsigned may)
 {
     const double taps = (double)(c->kernel[0] * c->kernel[1]), by_triples = 0.72;

@@ -36,7 +36,8 @@ struct ox_few_bits_kernels {
     /* The weights of a column, arranged: out[k]. */
     void (*widen)(const struct ox_few_bits *w, size_t column, float *out);
     /* The weights of columns [first, first + cols), in their order, as a panel of packed columns: out[p * panel_cols + column - first],
-     * a vector's alignment; what lies beyond cols <= panel_cols is unspecified. For blocks of a multiple of panel_bytes, or an even number of half as many. NULL: none. */
+     * a vector's alignment; what lies beyond cols <= panel_cols is unspecified. For blocks of a multiple of panel_bytes, or an
+     * even number of half as many. NULL: none. */
     void (*panel)(const struct ox_few_bits *w, size_t first, size_t cols, float *out);
     size_t panel_cols, panel_bytes;
 };
