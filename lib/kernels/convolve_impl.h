@@ -183,4 +183,9 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
 float ox_conv_weight(const struct ox_compute *t, const void *weights, enum ox_weight_type type,
                      size_t i);
 
+/* Output channels [first, first + n) of a kernel that is not transposed are packed: where it is large and lies in a mapped file its
+ * pages are given back at once, so that not all of it is in memory twice. */
+void ox_conv_give_back(const struct ox_conv *c, const void *weights, enum ox_weight_type type,
+                       size_t first, size_t n);
+
 #endif

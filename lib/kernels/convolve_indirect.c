@@ -122,6 +122,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     (void)slot;
     if (p->type == OX_WEIGHT_F32 && !c->transposed && taps > 1 && taps <= TAPS_MOST) {
         pack_taps(p, (const float *)p->weights + from, cols, out);
+        ox_conv_give_back(c, p->weights, p->type, group * n + first, cols);
         return;
     }
     for (size_t r = 0; r < ph->taps[0]; r++) {
@@ -140,6 +141,8 @@ static void pack_panel(void *arg, size_t i, size_t slot)
             }
         }
     }
+    if (!c->transposed)
+        ox_conv_give_back(c, p->weights, p->type, group * n + first, cols);
 }
 
 /* Where in a panel's place each tap of what is transposed goes, of which each is some phase's. */

@@ -105,6 +105,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
             }
         }
     }
+    ox_conv_give_back(c, p->weights, p->type, first, ox_least(t->nr, n - first));
 }
 
 void ox_conv_winograd_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
@@ -156,6 +157,7 @@ static void pack_pieces(void *arg, size_t i, size_t slot)
                        wide * nr * sizeof *to);
         }
     }
+    ox_conv_give_back(c, p->weights, p->type, i * nr, ox_least(nr, c->out_channels - i * nr));
 }
 
 void ox_conv_winograd_late_pack(const struct ox_compute *t, struct ox_env *env,
