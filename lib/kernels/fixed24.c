@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 
 #include "common/compiler.h"
+#include "common/forget.h"
 #include "kernels/dense.h"
+#include "kernels/sizes.h"
 
 /* The number of column j at step p. */
 static int32_t number(const struct ox_fixed24 *w, size_t panel, size_t j, size_t p)
@@ -122,8 +124,10 @@ static void pack_lane(const struct packing *d, const float *const b[4], const do
     }
 }
 
+/* What is packed of large weights in a mapped file is given back at once. */
 static void pack_panel(void *arg, size_t i, size_t slot)
 {
+    enum { LARGE = 1 << 17 };
     struct packing *d = arg;
     const size_t width = d->panel / 4;
     (void)slot;
@@ -142,6 +146,9 @@ static void pack_panel(void *arg, size_t i, size_t slot)
         }
         pack_lane(d, b, inverse, d->words + i * d->k * 3 * width + lane);
     }
+    if (d->n > LARGE / d->k)
+        ox_mapping_forget(d->b + i * d->panel * d->k,
+                          ox_least(d->panel, d->n - i * d->panel) * d->k * sizeof *d->b);
 }
 
 bool ox_fixed24_pack(const struct ox_fixed24_kernels *t, struct ox_env *env, size_t n, size_t k,
