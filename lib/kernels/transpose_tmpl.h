@@ -1,9 +1,12 @@
-/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(), and v_turn_three(),
+/* Transposing floats in blocks of 8 x 8: the includer has v_turn_tile() and v_turn_four(), and v_turn_square(), v_turn_three(),
  * v_turn_columns() and v_turn_thirds() where they are worth having. */
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LINE_FLOATS = 16 }; /* of a line of the cache */
+enum {
+    LINE_FLOATS = 16, /* of a line of the cache */
+    FEW_SETS = 512
+}; /* floats */
 
 /* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
 static inline size_t interleave(size_t rows, size_t cols, const float *x, size_t ldx, float *y)
@@ -59,10 +62,18 @@ static inline void turn_lines(bool high, bool wide, bool more, const float *x, s
 {
     for (size_t i = 0; more && i < LINE_FLOATS; i++)
         __builtin_prefetch(x + (LINE_FLOATS + i) * ldx);
-    for (size_t i = 0; i <= (high ? 8 : 0); i += 8, x += 8 * ldx) {
-        v_turn_tile(x, ldx, y + i, ldy);
-        if (wide)
-            v_turn_tile(x + 8, ldx, y + 8 * ldy + i, ldy);
+#ifdef v_turn_square
+    if (high && wide) {
+        v_turn_square(x, ldx, y, ldy);
+        return;
+    }
+#endif
+    /* Sixteen lines of y that share few sets of the cache would drive each other out before their second halves come. */
+    const bool share = ldy % FEW_SETS == 0;
+    for (size_t n = 0; n < 4; n++) {
+        const size_t i = share ? n % 2 : n / 2, j = share ? n / 2 : n % 2;
+        if ((i == 0 || high) && (j == 0 || wide))
+            v_turn_tile(x + 8 * (i * ldx + j), ldx, y + 8 * (j * ldy + i), ldy);
     }
 }
 

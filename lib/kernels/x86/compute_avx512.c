@@ -37,4 +37,5 @@ void ox_compute_avx512(struct ox_compute *t)
     }
     t->winograd_in[OX_WINOGRAD_STRIDED] = winograd_in_strided;
     t->winograd_out[OX_WINOGRAD_STRIDED] = winograd_out_strided;
+    t->transpose = transpose_floats;
 }

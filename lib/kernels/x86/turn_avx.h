@@ -29,6 +29,34 @@ static inline void v_turn_tile(const float *x, size_t from, float *y, size_t to)
     }
 }
 
+#ifdef __AVX512F__
+/* Sixteen rows of sixteen likewise: each line of y is filled by one store. */
+#define v_turn_square v_turn_square
+static inline void v_turn_square(const float *x, size_t from, float *y, size_t to)
+{
+    __m512 r[16], t[16];
+    for (size_t i = 0; i < 16; i++) {
+        const float *at = x + i % 4 * from + i / 4 * 4;
+        r[i] = _mm512_castps128_ps512(_mm_loadu_ps(at));
+        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(at + 4 * from), 1);
+        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(at + 8 * from), 2);
+        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(at + 12 * from), 3);
+    }
+    for (int i = 0; i < 16; i += 4) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+        t[i + 2] = _mm512_unpacklo_ps(r[i + 2], r[i + 3]);
+        t[i + 3] = _mm512_unpackhi_ps(r[i + 2], r[i + 3]);
+    }
+    for (size_t i = 0; i < 16; i += 4, y += 4 * to) {
+        _mm512_storeu_ps(y, _mm512_shuffle_ps(t[i], t[i + 2], 0x44));
+        _mm512_storeu_ps(y + to, _mm512_shuffle_ps(t[i], t[i + 2], 0xee));
+        _mm512_storeu_ps(y + 2 * to, _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44));
+        _mm512_storeu_ps(y + 3 * to, _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee));
+    }
+}
+#endif
+
 /* Four of each of four rows as four fours of a column each, `to` apart. */
 static inline void v_turn_four(const float *const x[4], float *y, size_t to)
 {
