@@ -28,10 +28,42 @@ static bool is_dequantized(const struct ox_place *place, const struct ox_node *p
            strcmp(producer->op_type, "DequantizeLinear") == 0;
 }
 
+bool ox_place_ort_moves(const struct ox_node *node)
+{
+    static const char *const moves[] = {"Reshape", "Squeeze", "Unsqueeze", "Transpose",
+                                        "Slice",   "MaxPool", NULL};
+    return ox_is_any_op(node, moves);
+}
+
+/* The softmax whose values a node gives or moves; NULL. onnxruntime quantizes before what moves the values. */
+static const struct ox_node *moved_softmax(const struct ox_node *node)
+{
+    while (node && ox_place_ort_moves(node) && node->inputs[0])
+        node = node->inputs[0]->producer;
+    return node && ox_is_op(node, "Softmax") ? node : NULL;
+}
+
+bool ox_place_is_softmax_of_ones(const struct ox_place *place, const struct ox_value *value)
+{
+    const struct ox_node *softmax = moved_softmax(value->producer);
+    if (!softmax || place->q->options->compat_ort)
+        return false;
+    const struct ox_value *x = softmax->inputs[0];
+    const bool flat = ox_graph_opset(place->graph, "") < 13; /* all axes from there on are one */
+    const int64_t axis = ox_quant_int_attr(softmax, "axis", flat ? 1 : -1);
+    const int rank = ox_quant_rank(place->q, x);
+    const int64_t first = axis < 0 ? axis + rank : axis;
+    bool ones = first >= 0 && first < rank;
+    for (int64_t i = first; ones && i < (flat ? rank : first + 1); i++)
+        ones = ox_quant_dim(place->q, x, (unsigned)i) == 1;
+    return ones;
+}
+
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value)
 {
     enum ox_dtype dtype = value ? ox_quant_dtype(place->q, value) : OX_UNDEFINED;
-    if (!ox_quant_is_float(dtype) || is_dequantized(place, value->producer))
+    if (!ox_quant_is_float(dtype) || is_dequantized(place, value->producer) ||
+        ox_place_is_softmax_of_ones(place, value))
         return false;
     /* QuantizeLinear takes float16 since opset 19. */
     return dtype == OX_FLOAT32 || place->q->options->compat_ort ||
@@ -235,21 +267,6 @@ static void range_of_equalized(struct ox_place *place, const struct ox_equalized
     }
 }
 
-bool ox_place_ort_moves(const struct ox_node *node)
-{
-    static const char *const moves[] = {"Reshape", "Squeeze", "Unsqueeze", "Transpose",
-                                        "Slice",   "MaxPool", NULL};
-    return ox_is_any_op(node, moves);
-}
-
-/* onnxruntime quantizes before what moves the values, and its QLinearSoftmax overflows at scales much under 1/256. */
-static bool moves_softmax(const struct ox_node *node)
-{
-    while (node && ox_place_ort_moves(node) && node->inputs[0])
-        node = node->inputs[0]->producer;
-    return node && ox_is_op(node, "Softmax");
-}
-
 /* Nobody else reads what is clipped: an output of the model, or what a body captures, is not. onnxruntime's quantizer looks at nodes
  * alone. */
 static bool only_clipped(const struct ox_place *place, const struct ox_value *value)
@@ -277,7 +294,8 @@ void ox_place_ranges(struct ox_place *place)
         if (clips && only_clipped(place, node->inputs[0]) && in->has_range && out->has_range)
             in->range = out->range;
         if (strcmp(node->op_type, "Softmax") == 0 ||
-            (!place->q->options->compat_ort && moves_softmax(node))) {
+            (!place->q->options->compat_ort && moved_softmax(node))) {
+            /* onnxruntime's QLinearSoftmax overflows at scales much under 1/256. */
             out->has_range = true;
             out->range = (struct ox_qrange){0, 1};
         }

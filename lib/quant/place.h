@@ -77,7 +77,10 @@ const struct ox_mark *ox_place_sharing(struct ox_place *place, const struct ox_v
 /* Scale and zero point of an activation of that range. */
 struct ox_qparam ox_place_pair(const struct ox_place *place, const struct ox_value *value,
                                struct ox_qrange range);
-/* A float tensor, constant or not, of the graph itself. */
+/* What a softmax of single elements makes, as of attention to one token, moved or not: onnxruntime's on integers makes 0 where 1 is right,
+ * so it stays in float, but for compat_ort. */
+bool ox_place_is_softmax_of_ones(const struct ox_place *place, const struct ox_value *value);
+/* A float tensor, constant or not, of the graph itself, and no such softmax. */
 bool ox_place_can(const struct ox_place *place, const struct ox_value *value);
 /* With compat_ort an initializer of the graph itself; else a Constant node's value too. */
 bool ox_place_constant(const struct ox_place *place, const struct ox_value *value);

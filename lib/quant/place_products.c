@@ -9,6 +9,8 @@ static const char *not_heavy(struct ox_place *place, const struct ox_node *node)
     bool product = ox_is_op(node, "MatMul");
     if (!x || !w || !node->outputs[0])
         return "it lacks an input";
+    if (ox_place_is_softmax_of_ones(place, x) || ox_place_is_softmax_of_ones(place, w))
+        return "it takes a softmax of single elements, of which onnxruntime makes 0 in integers";
     if (!ox_place_can(place, x) || !ox_place_can(place, w))
         return "its inputs are not float32, or float16 before opset 19";
     if (!product && !ox_place_constant(place, w))
