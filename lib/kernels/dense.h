@@ -12,13 +12,15 @@ struct ox_env;
 size_t ox_slots(const struct ox_env *env);
 void ox_spread(struct ox_env *env, size_t n, double work,
                void (*task)(void *arg, size_t i, size_t slot), void *arg);
-/* The same from the last task to the first: what read a map from its beginning, or wrote it, left the end of it near. */
+/* The same from the last task to the first of each thread: what read a map from its beginning, or wrote it, left the end of it near. */
 void ox_spread_back(struct ox_env *env, size_t n, double work,
                     void (*task)(void *arg, size_t i, size_t slot), void *arg);
 /* As ox_spread(), of tasks that sum products by constant weights: operands and results below FLT_MIN count as zeros meanwhile, where the
  * processor can. */
 void ox_spread_sums(struct ox_env *env, size_t n, double work,
                     void (*task)(void *arg, size_t i, size_t slot), void *arg);
+void ox_spread_sums_back(struct ox_env *env, size_t n, double work,
+                         void (*task)(void *arg, size_t i, size_t slot), void *arg);
 
 enum ox_weight_type { OX_WEIGHT_F32, OX_WEIGHT_F16, OX_WEIGHT_BF16 };
 

@@ -62,3 +62,10 @@ void ox_spread_sums(struct ox_env *env, size_t n, double work,
     struct sums s = {task, arg};
     ox_spread(env, n, work, run_sums, &s);
 }
+
+void ox_spread_sums_back(struct ox_env *env, size_t n, double work,
+                         void (*task)(void *arg, size_t i, size_t slot), void *arg)
+{
+    struct sums s = {task, arg};
+    ox_spread_back(env, n, work, run_sums, &s);
+}

@@ -62,7 +62,6 @@ struct product {
     size_t batch;                   /* those of the state */
     float *out;
     size_t out_row;
-    bool back;
 };
 
 /* Rows of the next tile, of those that are left. Where one panel is summed at once a last tile of less than FEW rows would wait for
@@ -102,9 +101,9 @@ static void product_task(void *arg, size_t i, size_t slot)
 {
     const struct product *p = arg;
     const struct ox_rnn_direction *d = p->d;
-    const size_t hidden = d->rnn->hidden, blocks = (p->n - 1) / BLOCK + 1;
+    const size_t hidden = d->rnn->hidden;
     (void)slot;
-    size_t at = (p->back ? blocks - 1 - i : i) * BLOCK;
+    size_t at = i * BLOCK;
     size_t n = p->n - at < BLOCK ? p->n - at : BLOCK;
     if (p->fixed) {
         ox_fixed24_kernels(d->compute->level)
@@ -142,11 +141,11 @@ static void multiply(const struct ox_rnn_direction *d, size_t step, const float 
                         .n = n,
                         .batch = going,
                         .out = out,
-                        .out_row = out_row,
-                        .back = step % 2 != 0};
+                        .out_row = out_row};
     double flops = 2.0 * (double)n * (double)d->rnn->hidden * (double)going;
-    ox_spread_sums(d->env, (n - 1) / BLOCK + 1, flops * (going < ROWS ? OX_RNN_WAITS : 1),
-                   product_task, &p);
+    /* The last weights that a step read are the first of the next. */
+    (step % 2 ? ox_spread_sums_back : ox_spread_sums)(
+        d->env, (n - 1) / BLOCK + 1, flops * (going < ROWS ? OX_RNN_WAITS : 1), product_task, &p);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
