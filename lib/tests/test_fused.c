@@ -577,6 +577,24 @@ START_TEST(spelled_activations_are_seen)
 }
 END_TEST
 
+/* As heads of detectors have them; not where others read the map as it was. */
+START_TEST(activations_behind_what_moves_elements_are_taken_in)
+{
+    check_same("g (float[2,3,5,4] x) => (float[A,B,C,D,E] y, float[F,G] z) { "
+               "r = Constant <value_ints = [2,2,3,5,4]> () a = Conv (x, w0, w1) "
+               "b = Reshape(a, r) c = Transpose <perm = [0,1,3,4,2]> (b) y = Sigmoid(c) "
+               "d = Conv (x, w2) e = Flatten(d) z = Relu(e) }",
+               LIST("6,3,1,1", "6", "2,3,5,4"), DIMS(2, 3, 5, 4),
+               WANT({"FusedConv", 2}, {"Sigmoid", 0}, {"Relu", 0}));
+    check_same("g (float[2,3,5,4] x) => (float[A,B] y, float[C,D,E,F] z) { "
+               "a = Conv (x, w0, w1) b = Flatten(a) y = Sigmoid(b) z = Exp(a) }",
+               LIST("6,3,1,1", "6"), DIMS(2, 3, 5, 4), WANT({"FusedConv", 1}, {"Sigmoid", 1}));
+    check_same("g (float[2,3,5,4] x) => (float[A,B] y, float[C,D] z) { "
+               "a = Conv (x, w0, w1) y = Flatten(a) z = Sigmoid(y) }",
+               LIST("6,3,1,1", "6"), DIMS(2, 3, 5, 4), WANT({"FusedConv", 1}, {"Sigmoid", 1}));
+}
+END_TEST
+
 /* DenseNet's and ResNet's second form: a batch norm and Relu in front of a convolution, of maps that others read too. */
 START_TEST(preactivations_are_worked_out_where_they_are_read)
 {
@@ -685,6 +703,7 @@ int main(void)
                                   sizes_of_maps_with_their_channels_last,
                                   branches_over_one_input_become_one_convolution,
                                   a_depthwise_sum_takes_its_input_in,
+                                  activations_behind_what_moves_elements_are_taken_in,
                                   preactivations_are_worked_out_where_they_are_read,
                                   preactivations_that_others_read_or_that_spread_stay,
                                   branches_with_groups_steps_and_one_axis_are_merged,
