@@ -624,6 +624,38 @@ START_TEST(preactivations_are_worked_out_where_they_are_read)
 }
 END_TEST
 
+/* Squeeze and excitation: not into weights that serve few pixels, more images than one, or others' reads of what they multiply. */
+START_TEST(gates_go_into_weights_that_serve_many_pixels)
+{
+#define GATED                                                                                      \
+    "a = Conv (x, w0, w1) p = GlobalAveragePool(a) q = Conv (p, w2) r = Relu(q) "                  \
+    "s = Conv (r, w3) t = Sigmoid(s) "
+    struct {
+        const char *graph;
+        int64_t dims[4];
+        size_t left;
+    } const given[] = {
+        {"g (float[1,3,18,15] x) => (float[A,B,C,D] y) { " GATED "u = Mul(t, a) y = Conv (u, w4) }",
+         {1, 3, 18, 15},
+         0},
+        {"g (float[1,3,16,16] x) => (float[A,B,C,D] y) { " GATED "u = Mul(a, t) y = Conv (u, w4) }",
+         {1, 3, 16, 16},
+         1},
+        {"g (float[2,3,18,15] x) => (float[A,B,C,D] y) { " GATED "u = Mul(a, t) y = Conv (u, w4) }",
+         {2, 3, 18, 15},
+         1},
+        {"g (float[1,3,18,15] x) => (float[A,B,C,D] y, float[E,F,G,H] z) { " GATED
+         "u = Mul(a, t) y = Conv (u, w4) z = MaxPool <kernel_shape = [2,2]> (u) }",
+         {1, 3, 18, 15},
+         1},
+    };
+    for (size_t i = 0; i < 4; i++)
+        check_same(given[i].graph, LIST("20,3,1,1", "20", "4,20,1,1", "20,4,1,1", "37,20,1,1"), 4,
+                   given[i].dims, WANT({"FusedConv", 4}, {"Mul", given[i].left}));
+#undef GATED
+}
+END_TEST
+
 START_TEST(preactivations_that_others_read_or_that_spread_stay)
 {
     check_same("g (float[2,3,15,13] x) => (float[A,B,C,D] y) { a = Conv (x, w0) "
@@ -705,6 +737,7 @@ int main(void)
                                   a_depthwise_sum_takes_its_input_in,
                                   activations_behind_what_moves_elements_are_taken_in,
                                   preactivations_are_worked_out_where_they_are_read,
+                                  gates_go_into_weights_that_serve_many_pixels,
                                   preactivations_that_others_read_or_that_spread_stay,
                                   branches_with_groups_steps_and_one_axis_are_merged,
                                   branches_that_do_not_fit_stay,
