@@ -30,6 +30,9 @@ size_t ox_dense_packed(const struct ox_compute *t, size_t k, size_t n);
 /* Element (p, j) of the right side is at b + p * b_row + j * b_col elements. Threads by columns. */
 void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, size_t n,
                    const void *b, enum ox_weight_type type, size_t b_row, size_t b_col, float *out);
+/* The packed side of k x n whose row p is that of `packed` times factor[p]. */
+void ox_dense_scale_packed(const struct ox_compute *t, size_t k, size_t n, const float *packed,
+                           const float *factor, float *out);
 
 /* A left side that is made as it is read. */
 struct ox_made {

@@ -71,8 +71,8 @@ void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, 
 bool ox_dense_by_triples(const struct ox_compute *t, const struct ox_dense *d);
 size_t ox_dense_depth(const struct ox_compute *t, size_t k);
 
-/* Whether few rows wait for weights that are more than a core keeps, which their sums then follow in an order of its own
- * (few_panel() of lines_tmpl.h). */
+/* Whether few rows wait for weights that are more than a core keeps, or one or two for sums that are too few to be under way at once:
+ * these then follow the weights in an order of its own (few_panel() of lines_tmpl.h). */
 bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d);
 
 /* ---- dense_pack.c ---- */

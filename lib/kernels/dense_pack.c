@@ -117,3 +117,15 @@ void ox_dense_pack_part(const struct ox_compute *t, size_t depth, size_t cols, c
         p.out += p.k * t->nr;
     }
 }
+
+void ox_dense_scale_packed(const struct ox_compute *t, size_t k, size_t n, const float *packed,
+                           const float *factor, float *out)
+{
+    for (size_t first = 0; first < n; first += t->nr) {
+        for (size_t p = 0; p < k; p++) {
+            const float by = factor[p];
+            for (unsigned j = 0; j < t->nr; j++)
+                *out++ = *packed++ * by;
+        }
+    }
+}

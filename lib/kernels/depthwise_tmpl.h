@@ -45,49 +45,96 @@ INLINE VF add_column(VF sum, const struct column *c, const struct nine *k, const
     return sum;
 }
 
-/* 3x3, step 1: each input column is read once and goes into three outputs. */
-INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
-                          size_t m)
+/* Vectors of channels side by side, as many as registers have room for: the sums of one are so long that too few are under way. */
+enum { ABREAST = VW < 16 ? 1 : 2 };
+
+struct abreast {
+    struct nine k[ABREAST];
+    const float *row[3];
+    float *out;
+    bool some; /* of the last vector the first m channels alone */
+    size_t m;
+};
+
+INLINE struct abreast abreast_of(const struct ox_depthwise *d, size_t c, size_t x0,
+                                 const unsigned vecs, bool some, size_t m)
 {
-    const struct nine k = nine_of(d, c, some, m);
+    struct abreast s = {.row = {d->row[0] + c, d->row[1] + c, d->row[2] + c},
+                        .out = d->out + x0 * d->out_pixel + c,
+                        .some = some,
+                        .m = m};
+#pragma GCC unroll 2
+    for (unsigned v = 0; v < vecs; v++)
+        s.k[v] = nine_of(d, c + v * VW, some && v + 1 == vecs, m);
+    return s;
+}
+
+INLINE struct column abreast_column(const struct abreast *s, const unsigned vecs, const unsigned v,
+                                    size_t at)
+{
+    return column_at(s->row, at + v * VW, s->some && v + 1 == vecs, s->m);
+}
+
+INLINE void abreast_leave(const struct abreast *s, const unsigned vecs, const unsigned v, VF sum)
+{
+    const struct nine *k = &s->k[v];
+    store_part(s->out + v * VW, s->some && v + 1 == vecs, s->m, clipped(sum, k->lo, k->hi));
+}
+
+/* 3x3, step 1: each input column is read once and goes into three outputs. */
+INLINE void depthwise_3x3(const struct ox_depthwise *d, size_t c, size_t x0, size_t n,
+                          const unsigned vecs, bool some, size_t m)
+{
+    struct abreast s = abreast_of(d, c, x0, vecs, some, m);
     const size_t pixel = d->pixel, out_pixel = d->out_pixel;
-    const float *const row[3] = {d->row[0] + c, d->row[1] + c, d->row[2] + c};
-    float *out = d->out + x0 * out_pixel + c;
     size_t at = x0 * pixel;
-    struct column x = column_at(row, at, some, m);
-    VF a = add_column(k.bias, &x, &k, 0), b;
-    x = column_at(row, at += pixel, some, m);
-    a = add_column(a, &x, &k, 1);
-    b = add_column(k.bias, &x, &k, 0);
+    VF a[ABREAST], b[ABREAST];
+#pragma GCC unroll 2
+    for (unsigned v = 0; v < vecs; v++) {
+        struct column x = abreast_column(&s, vecs, v, at);
+        a[v] = add_column(s.k[v].bias, &x, &s.k[v], 0);
+        x = abreast_column(&s, vecs, v, at + pixel);
+        a[v] = add_column(a[v], &x, &s.k[v], 1);
+        b[v] = add_column(s.k[v].bias, &x, &s.k[v], 0);
+    }
+    at += pixel;
 #pragma GCC unroll 3
-    for (; n > 0; n--, out += out_pixel) {
-        x = column_at(row, at += pixel, some, m);
-        a = add_column(a, &x, &k, 2);
-        store_part(out, some, m, clipped(a, k.lo, k.hi));
-        a = add_column(b, &x, &k, 1);
-        b = add_column(k.bias, &x, &k, 0);
+    for (; n > 0; n--, s.out += out_pixel) {
+        at += pixel;
+#pragma GCC unroll 2
+        for (unsigned v = 0; v < vecs; v++) {
+            const struct column x = abreast_column(&s, vecs, v, at);
+            abreast_leave(&s, vecs, v, add_column(a[v], &x, &s.k[v], 2));
+            a[v] = add_column(b[v], &x, &s.k[v], 1);
+            b[v] = add_column(s.k[v].bias, &x, &s.k[v], 0);
+        }
     }
 }
 
 /* 3x3, step 2: of the columns of an output the last is the first of the next. */
-INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, size_t n, bool some,
-                            size_t m)
+INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, size_t n,
+                            const unsigned vecs, bool some, size_t m)
 {
-    const struct nine k = nine_of(d, c, some, m);
+    struct abreast s = abreast_of(d, c, x0, vecs, some, m);
     const size_t pixel = d->pixel, out_pixel = d->out_pixel;
-    const float *const row[3] = {d->row[0] + c, d->row[1] + c, d->row[2] + c};
-    float *out = d->out + x0 * out_pixel + c;
     size_t at = 2 * x0 * pixel;
-    struct column x = column_at(row, at, some, m);
-    VF a = add_column(k.bias, &x, &k, 0);
+    VF a[ABREAST];
 #pragma GCC unroll 2
-    for (; n > 0; n--, out += out_pixel) {
-        x = column_at(row, at += pixel, some, m);
-        a = add_column(a, &x, &k, 1);
-        x = column_at(row, at += pixel, some, m);
-        a = add_column(a, &x, &k, 2);
-        store_part(out, some, m, clipped(a, k.lo, k.hi));
-        a = add_column(k.bias, &x, &k, 0);
+    for (unsigned v = 0; v < vecs; v++) {
+        const struct column x = abreast_column(&s, vecs, v, at);
+        a[v] = add_column(s.k[v].bias, &x, &s.k[v], 0);
+    }
+#pragma GCC unroll 2
+    for (; n > 0; n--, s.out += out_pixel) {
+#pragma GCC unroll 2
+        for (unsigned v = 0; v < vecs; v++) {
+            struct column x = abreast_column(&s, vecs, v, at + pixel);
+            a[v] = add_column(a[v], &x, &s.k[v], 1);
+            x = abreast_column(&s, vecs, v, at + 2 * pixel);
+            abreast_leave(&s, vecs, v, add_column(a[v], &x, &s.k[v], 2));
+            a[v] = add_column(s.k[v].bias, &x, &s.k[v], 0);
+        }
+        at += 2 * pixel;
     }
 }
 
@@ -240,9 +287,9 @@ INLINE void depthwise_part(const struct ox_depthwise *d, enum form form, size_t 
                            size_t n)
 {
     if (form == FORM_3X3)
-        depthwise_3x3(d, c, x, n, false, VW);
+        depthwise_3x3(d, c, x, n, 1, false, VW);
     else if (form == FORM_3X3_2)
-        depthwise_3x3_2(d, c, x, n, false, VW);
+        depthwise_3x3_2(d, c, x, n, 1, false, VW);
     else if (form == FORM_RUN_5)
         depthwise_strip(d, c, x, n, FORM_RUN_5, false, VW);
     else if (form == FORM_RUN_7)
@@ -277,9 +324,9 @@ static void depthwise_tail(const struct ox_depthwise *d, enum form form, size_t 
 {
     const size_t m = d->channels - c;
     if (form == FORM_3X3)
-        depthwise_3x3(d, c, x, n, true, m);
+        depthwise_3x3(d, c, x, n, 1, true, m);
     else if (form == FORM_3X3_2)
-        depthwise_3x3_2(d, c, x, n, true, m);
+        depthwise_3x3_2(d, c, x, n, 1, true, m);
     else
         depthwise_slow(d, c, x, n, true, m);
 }
@@ -315,6 +362,10 @@ static void depthwise(const struct ox_depthwise *d)
             size_t c = c0;
             if (d->ahead)
                 depthwise_ahead(d, c0, c1, x, n);
+            for (; form == FORM_3X3 && c + ABREAST * VW <= c1; c += ABREAST * VW)
+                depthwise_3x3(d, c, x, n, ABREAST, false, VW);
+            for (; form == FORM_3X3_2 && c + ABREAST * VW <= c1; c += ABREAST * VW)
+                depthwise_3x3_2(d, c, x, n, ABREAST, false, VW);
             for (; c + VW <= c1; c += VW)
                 depthwise_part(d, form, c, x, n);
             if (c < c1)

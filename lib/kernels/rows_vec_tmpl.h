@@ -154,9 +154,12 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 #define FN unary_square
 #define OP(x) v_mul((x), (x))
 #include "kernels/unary_vec_tmpl.h"
+#ifndef ROWS_SWISH
+#define ROWS_SWISH(n, x, y) swish_of_1(n, x, y, 1, 0)
 #define FN swish_of_1
 #define OP(x) vm_gated((x), (x))
 #include "kernels/unary_vec_tmpl.h"
+#endif
 #define FN swish_of_any
 #define OP(x) vm_swish((x), a)
 #include "kernels/unary_vec_tmpl.h"
@@ -169,7 +172,10 @@ static inline VF hard_sigmoid(VF x, VF a, VF b)
 
 static void unary_swish(size_t n, const float *x, float *y, float a, float b)
 {
-    (a == 1 ? swish_of_1 : swish_of_any)(n, x, y, a, b);
+    if (a == 1)
+        ROWS_SWISH(n, x, y);
+    else
+        swish_of_any(n, x, y, a, b);
 }
 
 /* A stretch at a time, that y may be x; numbers so large that their phase needs more digits go to the C library. */

@@ -142,6 +142,17 @@ EMULATED __m512 emulated_permutex2var_ps(__m512 low, __m512i piece, __m512 high)
     return z.f;
 }
 
+/* To the fourteen bits that are promised, no better. */
+EMULATED __m512 emulated_rcp14_ps(__m512 a)
+{
+    union emulated x = {.f = a};
+    for (unsigned i = 0; i < 16; i++) {
+        x.lane[i] = 1 / x.lane[i];
+        x.word[i] &= ~0x1ff;
+    }
+    return x.f;
+}
+
 EMULATED __m512i emulated_permutexvar_epi32(__m512i from, __m512i a)
 {
     const union emulated x = {.i = a}, at = {.i = from};
@@ -362,6 +373,7 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm512_mask_storeu_epi8 emulated_mask_storeu_64_epi8
 #define _mm512_permutexvar_epi32 emulated_permutexvar_epi32
 #define _mm512_permutex2var_ps emulated_permutex2var_ps
+#define _mm512_rcp14_ps emulated_rcp14_ps
 #undef _mm512_cmpgt_epu32_mask
 #define _mm512_cmpgt_epu32_mask emulated_cmpgt_epu32_mask
 #undef _mm512_extracti64x4_epi64

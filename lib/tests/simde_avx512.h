@@ -117,6 +117,19 @@ EMULATED simde__m512 emulated_mm512_reduce_ps(simde__m512 v, int how)
         x[i] = isinf(x[i]) ? 0 : x[i] - emulated_round(x[i], how);
     VECTOR(simde__m512, x);
 }
+/* To the fourteen bits that are promised, no better. */
+EMULATED simde__m512 emulated_mm512_rcp14_ps(simde__m512 v)
+{
+    LANES(float, 16, x, v);
+    for (int i = 0; i < 16; i++) {
+        int32_t bits;
+        x[i] = 1 / x[i];
+        memcpy(&bits, &x[i], sizeof bits);
+        bits &= ~0x1ff;
+        memcpy(&x[i], &bits, sizeof bits);
+    }
+    VECTOR(simde__m512, x);
+}
 EMULATED float emulated_mm512_reduce_add_ps(simde__m512 v)
 {
     LANES(float, 16, x, v);
@@ -225,6 +238,8 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm512_reduce_add_ps emulated_mm512_reduce_add_ps
 #undef _mm512_reduce_max_ps
 #define _mm512_reduce_max_ps emulated_mm512_reduce_max_ps
+#undef _mm512_rcp14_ps
+#define _mm512_rcp14_ps emulated_mm512_rcp14_ps
 #undef _mm512_reduce_ps
 #define _mm512_reduce_ps emulated_mm512_reduce_ps
 #undef _mm512_roundscale_ps

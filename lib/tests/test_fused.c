@@ -577,6 +577,24 @@ START_TEST(spelled_activations_are_seen)
 }
 END_TEST
 
+/* As heads of detectors have them; not where others read the map as it was. */
+START_TEST(activations_behind_what_moves_elements_are_taken_in)
+{
+    check_same("g (float[2,3,5,4] x) => (float[A,B,C,D,E] y, float[F,G] z) { "
+               "r = Constant <value_ints = [2,2,3,5,4]> () a = Conv (x, w0, w1) "
+               "b = Reshape(a, r) c = Transpose <perm = [0,1,3,4,2]> (b) y = Sigmoid(c) "
+               "d = Conv (x, w2) e = Flatten(d) z = Relu(e) }",
+               LIST("6,3,1,1", "6", "2,3,5,4"), DIMS(2, 3, 5, 4),
+               WANT({"FusedConv", 2}, {"Sigmoid", 0}, {"Relu", 0}));
+    check_same("g (float[2,3,5,4] x) => (float[A,B] y, float[C,D,E,F] z) { "
+               "a = Conv (x, w0, w1) b = Flatten(a) y = Sigmoid(b) z = Exp(a) }",
+               LIST("6,3,1,1", "6"), DIMS(2, 3, 5, 4), WANT({"FusedConv", 1}, {"Sigmoid", 1}));
+    check_same("g (float[2,3,5,4] x) => (float[A,B] y, float[C,D] z) { "
+               "a = Conv (x, w0, w1) y = Flatten(a) z = Sigmoid(y) }",
+               LIST("6,3,1,1", "6"), DIMS(2, 3, 5, 4), WANT({"FusedConv", 1}, {"Sigmoid", 1}));
+}
+END_TEST
+
 /* DenseNet's and ResNet's second form: a batch norm and Relu in front of a convolution, of maps that others read too. */
 START_TEST(preactivations_are_worked_out_where_they_are_read)
 {
@@ -603,6 +621,38 @@ START_TEST(preactivations_are_worked_out_where_they_are_read)
                "b = Neg(a) c = Sub(w1, b) d = Sigmoid(c) e = Mul(d, a) y = Conv (e, w2) }",
                LIST("5,3,3,3", "5,1,1", "2,5,1,1"), DIMS(2, 3, 15, 13),
                WANT({"Elementwise", 0}, {"FusedConv", 2}));
+}
+END_TEST
+
+/* Squeeze and excitation: not into weights that serve few pixels, more images than one, or others' reads of what they multiply. */
+START_TEST(gates_go_into_weights_that_serve_many_pixels)
+{
+#define GATED                                                                                      \
+    "a = Conv (x, w0, w1) p = GlobalAveragePool(a) q = Conv (p, w2) r = Relu(q) "                  \
+    "s = Conv (r, w3) t = Sigmoid(s) "
+    struct {
+        const char *graph;
+        int64_t dims[4];
+        size_t left;
+    } const given[] = {
+        {"g (float[1,3,18,15] x) => (float[A,B,C,D] y) { " GATED "u = Mul(t, a) y = Conv (u, w4) }",
+         {1, 3, 18, 15},
+         0},
+        {"g (float[1,3,16,16] x) => (float[A,B,C,D] y) { " GATED "u = Mul(a, t) y = Conv (u, w4) }",
+         {1, 3, 16, 16},
+         1},
+        {"g (float[2,3,18,15] x) => (float[A,B,C,D] y) { " GATED "u = Mul(a, t) y = Conv (u, w4) }",
+         {2, 3, 18, 15},
+         1},
+        {"g (float[1,3,18,15] x) => (float[A,B,C,D] y, float[E,F,G,H] z) { " GATED
+         "u = Mul(a, t) y = Conv (u, w4) z = MaxPool <kernel_shape = [2,2]> (u) }",
+         {1, 3, 18, 15},
+         1},
+    };
+    for (size_t i = 0; i < 4; i++)
+        check_same(given[i].graph, LIST("20,3,1,1", "20", "4,20,1,1", "20,4,1,1", "37,20,1,1"), 4,
+                   given[i].dims, WANT({"FusedConv", 4}, {"Mul", given[i].left}));
+#undef GATED
 }
 END_TEST
 
@@ -685,7 +735,9 @@ int main(void)
                                   sizes_of_maps_with_their_channels_last,
                                   branches_over_one_input_become_one_convolution,
                                   a_depthwise_sum_takes_its_input_in,
+                                  activations_behind_what_moves_elements_are_taken_in,
                                   preactivations_are_worked_out_where_they_are_read,
+                                  gates_go_into_weights_that_serve_many_pixels,
                                   preactivations_that_others_read_or_that_spread_stay,
                                   branches_with_groups_steps_and_one_axis_are_merged,
                                   branches_that_do_not_fit_stay,

@@ -1,6 +1,7 @@
 /* Convolutions and matrix products by constant weights take in what follows them: batch norm, arithmetic with a constant a channel, an
- * addition of equal shape, an activation, of maps an addition behind it; and zero padding before a convolution. They become FusedConv
- * and FusedMatMul of our own domain (ops/fused/fused_conv.c, ops/fused/fused_product.c), whose inputs are data, weights, bias, scale, residual. */
+ * addition of equal shape, an activation (also behind a Reshape or Transpose), of maps an addition behind it; and zero padding before
+ * a convolution. They become FusedConv and FusedMatMul of our own domain (ops/fused/fused_conv.c, ops/fused/fused_product.c), whose
+ * inputs are data, weights, bias, scale, residual. */
 #include <string.h>
 
 #include "graph/match.h"
@@ -263,6 +264,25 @@ static bool take_activation(struct ox_rewrite *rw, struct ox_node *fused, struct
     return set_activation(rw, next, name, a, b);
 }
 
+/* An activation behind what moves elements alone, as the heads of detectors have it: the map is near while it is made. */
+static bool take_moved_activation(struct ox_rewrite *rw, struct ox_node *fused)
+{
+    static const char *const moves[] = {"Flatten",   "Reshape",   "Squeeze",
+                                        "Transpose", "Unsqueeze", NULL};
+    struct ox_value *y = fused->outputs[0];
+    struct ox_node *next = ox_rw_only_user(rw, y);
+    const char *name;
+    float a, b;
+    while (next && ox_is_any_op(next, moves) && next->inputs[0] == y && next->outputs[0]) {
+        y = next->outputs[0];
+        next = ox_rw_only_user(rw, y);
+    }
+    return next && y != fused->outputs[0] && !ox_attr_string(fused, "activation", NULL) &&
+           next->n_outputs == 1 && ox_activation_of(rw, next, &name, &a, &b) &&
+           next->inputs[0] == y && ox_rw_bypass(rw, next, y) &&
+           set_activation(rw, fused, name, a, b);
+}
+
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
     if (ox_is_op(node, "Conv"))
@@ -289,8 +309,10 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
             next &&
             ((linear && (take_batch_norm(rw, node, next) || take_arithmetic(rw, node, next))) ||
              take_residual(rw, node, next) || take_activation(rw, node, next));
-        if (!taken)
+        if (!taken) {
+            take_moved_activation(rw, node);
             return;
+        }
         node = next;
     }
 }

@@ -3,10 +3,12 @@
  * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has
  * so many of them, its own from `join_at` on, and the others of a sixth input, in whose memory it is made (without one they are not
  * set): a Concat that is no copy. With the attribute `steps` the data are what an Elementwise would make of input 0 with `steps` and
- * `joined` (fused_steps.h), whose operands are behind the sixth input: pixels are made as they are read. */
+ * `joined` (fused_steps.h), whose operands are behind the sixth input: pixels are made as they are read. With the attribute `gated` the
+ * input behind the sixth has a factor for each channel of the data; only of pointwise convolutions whose weights are packed. */
 #include <string.h>
 
 #include "kernels/convolve.h"
+#include "kernels/dense.h"
 #include "kernels/maps.h"
 #include "ops/conv.h"
 #include "ops/fast/fast.h"
@@ -15,7 +17,7 @@
 #include "ops/infer.h"
 #include "ops/window.h"
 
-enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED };
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED, IN_GATE };
 
 /* What stays with the node: how, the weights' shape, and the packed weights and the bias behind it. */
 struct packed_conv {
@@ -322,6 +324,28 @@ static enum ox_status run_planes(struct ox_run *r, const struct job *job,
                                     : status;
 }
 
+/* Packed weights: factors of the data are theirs. */
+static enum ox_status weights_of(struct ox_run *r, const struct job *job, const float **weights,
+                                 struct ox_error *err)
+{
+    const struct packed_conv *packed = job->packed;
+    *weights = packed->weights;
+    if (!ox_run_int(r, "gated", 0))
+        return OX_OK;
+    const struct ox_tensor *gate = ox_run_in(r, IN_GATE);
+    const size_t k = job->c.in_channels, n = job->c.out_channels;
+    if (!gate || gate->dtype != OX_FLOAT32 || gate->n != k)
+        return ox_run_fail(r, err, OX_INPUT, "there are no %zu factors of the data", k);
+    if (packed->way != OX_CONV_POINTWISE || packed->planes || job->c.stored)
+        return ox_run_fail(r, err, OX_INPUT, "its weights cannot have factors");
+    float *scaled = ox_run_work(r, ox_dense_packed(job->table, k, n), sizeof(float), err);
+    if (!scaled)
+        return OX_NO_MEMORY;
+    ox_dense_scale_packed(job->table, k, n, packed->weights, gate->data, scaled);
+    *weights = scaled;
+    return OX_OK;
+}
+
 static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 {
     struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
@@ -336,6 +360,8 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     if (!y->n)
         return OX_OK;
     OX_TRY(ox_fused_activation(r, &end, &row, err));
+    const float *weights;
+    OX_TRY(weights_of(r, &job, &weights, err));
     if (job.packed->planes)
         return run_planes(r, &job, &end, y->data, err);
     OX_TRY(residual_of(r, &job, y, &end, err));
@@ -347,8 +373,7 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     float *work = ox_run_work(r, n_work, sizeof(float), err);
     if (!x || !out || !work)
         return OX_NO_MEMORY;
-    ox_conv_run(job.table, r->env, job.packed->way, &job.c, job.packed->weights, x, out, &end,
-                work);
+    ox_conv_run(job.table, r->env, job.packed->way, &job.c, weights, x, out, &end, work);
     if (!job.out_last)
         ox_maps_to_nchw(job.table, r->env, job.c.batch, job.c.out_channels,
                         job.c.out[0] * job.c.out[1], out, job.c.out_channels, y->data);
