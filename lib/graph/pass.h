@@ -62,6 +62,7 @@ struct ox_rewrite {
     bool once;          /* it runs once: what is prepared must pay at once */
     uint64_t fold_left; /* bytes that constants may still grow by */
     uint64_t fold_room; /* bytes of new constants that there may still be in between */
+    uint64_t fold_lent; /* bytes of turned weights that are to be quantized yet */
     uint64_t wide_room; /* bytes that 8-bit weights may still become */
     size_t n_changes;   /* of the pass */
     bool failed;        /* out of memory */
