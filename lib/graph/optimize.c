@@ -10,7 +10,6 @@ enum {
         20, /* of a phase: passes shrink the graph, so that this many are more than enough */
     OTHER_STANDARD = 2, /* a phase */
     LAST_PHASE = 6,
-    FOLD_BYTES = 16 << 20,
     FOLD_ROOM = 8, /* times that */
     WIDE_BYTES = 256 << 20
 };
@@ -201,7 +200,7 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
                             .once = plan->to_run && !plan->repeats,
                             .may_be_empty = plan->may_be_empty,
                             .only_kept = plan->only_kept,
-                            .fold_left = plan->fold_bytes ? plan->fold_bytes : FOLD_BYTES};
+                            .fold_left = plan->fold_bytes ? plan->fold_bytes : OX_FOLD_BYTES};
     if (OX_MUL_OVERFLOWS(rw.fold_left, FOLD_ROOM, &rw.fold_room))
         rw.fold_room = UINT64_MAX;
     rw.wide_room = plan->repeats ? WIDE_BYTES : 0;

@@ -22,6 +22,8 @@ struct ox_pass {
     enum ox_status (*run)(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err);
 };
 
+enum { OX_FOLD_BYTES = 16 << 20 };
+
 /* What the runner is asked for. */
 struct ox_rewrite_plan {
     int level;
@@ -37,7 +39,7 @@ struct ox_rewrite_plan {
     bool repeats; /* it runs again and again: what each run would work out anew may take memory */
     bool correct_types;  /* stored types that contradict the nodes are replaced */
     bool may_be_empty;   /* open sizes of inputs may be 0; else they are taken to be at least 1 */
-    uint64_t fold_bytes; /* 0: 16 MiB */
+    uint64_t fold_bytes; /* that constants may grow by; 0: OX_FOLD_BYTES */
 };
 
 enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_plan *plan,
@@ -60,6 +62,7 @@ struct ox_rewrite {
     bool once;          /* it runs once: what is prepared must pay at once */
     uint64_t fold_left; /* bytes that constants may still grow by */
     uint64_t fold_room; /* bytes of new constants that there may still be in between */
+    uint64_t fold_lent; /* bytes of turned weights that are to be quantized yet */
     uint64_t wide_room; /* bytes that 8-bit weights may still become */
     size_t n_changes;   /* of the pass */
     bool failed;        /* out of memory */

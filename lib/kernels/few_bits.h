@@ -23,13 +23,14 @@ struct ox_few_bits {
     const float *real_zeros; /* [n][blocks]; NULL: 2^(bits - 1) */
 };
 
-enum { OX_FEW_BITS_ROWS = 4 };
+enum { OX_FEW_BITS_ROWS = 8 };
 
 struct ox_few_bits_kernels {
     /* Elements of a row lie as the weights of a vector come out of their bytes: of each `chunk` of them those in even places before
      * the odd ones. 1: as they are. Only for 4 bits. */
     size_t chunk;
-    /* c[i * ldc + j - first] = sum over p of a[i * lda + p] * weight p of column j, for i < rows <= OX_FEW_BITS_ROWS, j in [first,
+    unsigned rows; /* that dots takes at most; no more than OX_FEW_BITS_ROWS */
+    /* c[i * ldc + j - first] = sum over p of a[i * lda + p] * weight p of column j, for i < rows <= those, j in [first,
      * first + n); rows of a are arranged. */
     void (*dots)(const struct ox_few_bits *w, size_t first, size_t n, unsigned rows, const float *a,
                  size_t lda, float *c, size_t ldc);

@@ -1,12 +1,12 @@
 /* Products by weights of few bits for one width of vectors. The includer defines FEW_BITS_KERNELS, what is made here, LOAD_BYTES(p):
  * VW bytes as integers, and, where the processor can, LOOK_UP(codes, table): what sixteen floats have for the low four bits of each;
- * FEW_BITS_PANEL: the table's members of panels. */
+ * FEW_BITS_PANEL: the table's members of panels; FEW_BITS_ROWS: as many as registers hold sums of, 4 or 8. */
 #include <stdbool.h>
 
 #include "kernels/few_bits.h"
 #include "kernels/inline.h"
 
-enum { COLS = 2 };
+enum { COLS = 2, SHORT = 2048, NEAR = 8192 /* floats of rows that stay in the first level */ };
 
 /* A column's place in a block. */
 struct column_at {
@@ -16,9 +16,9 @@ struct column_at {
 };
 
 INLINE void begin_column(const struct ox_few_bits *w, const unsigned bits, size_t column,
-                         struct column_at *c)
+                         size_t block, struct column_at *c)
 {
-    c->at = w->codes + column * w->k / (8 / bits);
+    c->at = w->codes + (column * w->k + block * w->block) / (8 / bits);
     c->scales = w->scales + column * w->blocks;
     c->zero = v_set1((float)(1u << (bits - 1)));
 }
@@ -58,57 +58,81 @@ INLINE void next_weights(struct column_at *c, const unsigned bits, VF out[2])
 #endif
 }
 
-/* The two vectors of weights of 4 bits have sums of their own, so that fewer wait for each other. */
-INLINE void dot_columns(const struct ox_few_bits *w, const unsigned bits, const bool zeros,
-                        size_t column, const unsigned cols, const unsigned rows, const float *a,
-                        size_t lda, float *c, size_t ldc)
+/* Bytes from a column's codes to those that are read after these: of the next columns, or the fourth next where they are short. */
+INLINE size_t until_later(const struct ox_few_bits *w, const unsigned bits, const unsigned cols)
 {
-    const unsigned parts = bits == 4 ? 2 : 1;
+    const size_t bytes = cols * (w->k / (8 / bits));
+    return bytes < SHORT ? 4 * bytes : bytes;
+}
+
+/* By blocks [first, end), of which the first adds to nothing. The two vectors of weights of 4 bits have sums of their own where rows are
+ * few, so that fewer wait for each other. */
+INLINE void dot_columns(const struct ox_few_bits *w, const unsigned bits, const bool zeros,
+                        size_t column, const unsigned cols, const unsigned rows, size_t first,
+                        size_t end, const float *a, size_t lda, float *c, size_t ldc)
+{
+    const unsigned parts = bits == 4 ? 2 : 1, sums = rows <= 4 ? parts : 1;
+    const size_t later = until_later(w, bits, cols);
     VF sum[COLS][OX_FEW_BITS_ROWS][2];
+    const float *row[OX_FEW_BITS_ROWS];
     struct column_at at[COLS];
+    size_t k = first * w->block;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < rows; i++) {
+        row[i] = a + i * lda;
+        __asm__("" : "+r"(row[i])); /* else compilers make pointers for all sums, and spill */
+    }
 #pragma GCC unroll 2
     for (unsigned j = 0; j < cols; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (unsigned i = 0; i < rows; i++)
             sum[j][i][0] = sum[j][i][1] = v_zero();
 #pragma GCC unroll 2
     for (unsigned j = 0; j < cols; j++)
-        begin_column(w, bits, column + j, &at[j]);
-    for (size_t b = 0; b < w->blocks; b++) {
+        begin_column(w, bits, column + j, first, &at[j]);
+    for (size_t b = first; b < end; b++) {
 #pragma GCC unroll 2
         for (unsigned j = 0; j < cols; j++)
             begin_block(w, zeros, column + j, b, &at[j]);
-        for (size_t p = 0; p < w->block; p += parts * VW, a += parts * VW) {
+        for (size_t p = 0; p < w->block; p += parts * VW, k += parts * VW) {
 #pragma GCC unroll 2
             for (unsigned j = 0; j < cols; j++) {
                 VF weights[2];
+                if (FEW_BITS_ROWS == 8) /* narrower vectors keep no memory waiting */
+                    __builtin_prefetch(at[j].at + later, 0, 3);
                 next_weights(&at[j], bits, weights);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
                 for (unsigned i = 0; i < rows; i++)
 #pragma GCC unroll 2
                     for (unsigned h = 0; h < parts; h++)
-                        sum[j][i][h] =
-                            v_fma(v_load(a + i * lda + h * VW), weights[h], sum[j][i][h]);
+                        sum[j][i][h % sums] =
+                            v_fma(v_load(row[i] + k + h * VW), weights[h], sum[j][i][h % sums]);
             }
         }
     }
 #pragma GCC unroll 2
     for (unsigned j = 0; j < cols; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (unsigned i = 0; i < rows; i++)
-            c[i * ldc + j] = v_sum(v_add(sum[j][i][0], sum[j][i][1]));
+            c[i * ldc + j] =
+                (first ? c[i * ldc + j] : 0) + v_sum(v_add(sum[j][i][0], sum[j][i][1]));
 }
 
 INLINE void dot_rows(const struct ox_few_bits *w, const unsigned bits, const bool zeros,
                      size_t first, size_t n, const unsigned rows, const float *a, size_t lda,
                      float *c, size_t ldc)
 {
-    const unsigned cols = rows <= 2 || VW == 16 ? COLS : 1; /* as many as registers hold */
-    size_t j = 0;
-    for (; j + cols <= n; j += cols)
-        dot_columns(w, bits, zeros, first + j, cols, rows, a, lda, c + j, ldc);
-    for (; j < n; j++)
-        dot_columns(w, bits, zeros, first + j, 1, rows, a, lda, c + j, ldc);
+    const unsigned cols =
+        rows <= 2 || FEW_BITS_ROWS == 8 ? COLS : 1; /* as many as registers hold */
+    const size_t near = NEAR / rows / w->block, most = near ? near : 1;
+    for (size_t b = 0; b < w->blocks; b += most) {
+        const size_t end = w->blocks - b < most ? w->blocks : b + most;
+        size_t j = 0;
+        for (; j + cols <= n; j += cols)
+            dot_columns(w, bits, zeros, first + j, cols, rows, b, end, a, lda, c + j, ldc);
+        for (; j < n; j++)
+            dot_columns(w, bits, zeros, first + j, 1, rows, b, end, a, lda, c + j, ldc);
+    }
 }
 
 #define ROWS(n)                                                                                    \
@@ -129,14 +153,22 @@ ROWS(1)
 ROWS(2)
 ROWS(3)
 ROWS(4)
+#if FEW_BITS_ROWS == 8
+ROWS(5)
+ROWS(6)
+ROWS(7)
+ROWS(8)
+#define MORE_ROWS , dots_5, dots_6, dots_7, dots_8
+#else
+#define MORE_ROWS
+#endif
 #undef ROWS
 
 static void dots(const struct ox_few_bits *w, size_t first, size_t n, unsigned rows, const float *a,
                  size_t lda, float *c, size_t ldc)
 {
-    static void (*const with[OX_FEW_BITS_ROWS])(const struct ox_few_bits *, size_t, size_t,
-                                                const float *, size_t, float *,
-                                                size_t) = {dots_1, dots_2, dots_3, dots_4};
+    static void (*const with[])(const struct ox_few_bits *, size_t, size_t, const float *, size_t,
+                                float *, size_t) = {dots_1, dots_2, dots_3, dots_4 MORE_ROWS};
     with[rows - 1](w, first, n, a, lda, c, ldc);
 }
 
@@ -144,7 +176,7 @@ INLINE void widen_bits(const struct ox_few_bits *w, const unsigned bits, size_t 
 {
     const unsigned parts = bits == 4 ? 2 : 1;
     struct column_at at;
-    begin_column(w, bits, column, &at);
+    begin_column(w, bits, column, 0, &at);
     for (size_t b = 0; b < w->blocks; b++) {
         begin_block(w, w->zeros || w->real_zeros, column, b, &at);
         for (size_t p = 0; p < w->block; p += parts * VW, out += parts * VW) {
@@ -170,4 +202,4 @@ static void widen(const struct ox_few_bits *w, size_t column, float *out)
 #endif
 
 const struct ox_few_bits_kernels FEW_BITS_KERNELS = {
-    .chunk = 2 * VW, .dots = dots, .widen = widen, FEW_BITS_PANEL};
+    .chunk = 2 * VW, .rows = FEW_BITS_ROWS, .dots = dots, .widen = widen, FEW_BITS_PANEL};

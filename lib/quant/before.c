@@ -7,6 +7,9 @@
  * compute spectra (convolutions by waves, squares, products with filters) and take their logarithm. Exp, Softmax and what else a network
  * has between its layers end the way back.
  *
+ * The modulus of waves' parts, sqrt(a^2 + b^2), is such a spectrum as well: what is loud sets the steps of both, and of the sound that they
+ * are of, and nothing is left of the rest.
+ *
  * A comparison tells on which side of a threshold a value lies, as the nodes of a decision tree do that is written as products: what is
  * near to it falls on the other side once it is rounded, and another leaf answers. */
 #include <string.h>
@@ -102,6 +105,45 @@ static enum reach through_spectra(const struct ox_node *node, enum reach reach)
 
 static const struct way logarithm = {is_log, through_spectra};
 
+static bool is_square(const struct ox_value *value)
+{
+    const struct ox_node *node = value->producer;
+    if (!node || node->n_inputs != 2 || !node->inputs[0] || !node->inputs[1])
+        return false;
+    return ox_is_op(node, "Mul") ? node->inputs[0] == node->inputs[1] : ox_is_op(node, "Pow");
+}
+
+static bool is_sum(const struct ox_value *value)
+{
+    return value && value->producer && ox_is_op(value->producer, "Add") &&
+           value->producer->n_inputs == 2;
+}
+
+/* The root of a sum of two squares, to which a constant may be added. */
+static bool is_modulus(const struct ox_node *node)
+{
+    if (!ox_is_op(node, "Sqrt") || !is_sum(ox_input(node, 0)))
+        return false;
+    struct ox_value *const *terms = node->inputs[0]->producer->inputs;
+    for (int i = 0; i < 2; i++) {
+        if (ox_value_stored(terms[i]) && is_sum(terms[!i])) {
+            terms = terms[!i]->producer->inputs;
+            break;
+        }
+    }
+    return is_square(terms[0]) && is_square(terms[1]);
+}
+
+static enum reach through_parts(const struct ox_node *node, enum reach reach)
+{
+    static const char *const moving[] = {"Add",     "Cast",      "Concat",    "Identity", "Mul",
+                                         "Pow",     "Pad",       "Reshape",   "Slice",    "Split",
+                                         "Squeeze", "Unsqueeze", "Transpose", "Gather",   NULL};
+    return ox_is_any_op(node, moving) ? reach : NOT;
+}
+
+static const struct way modulus = {is_modulus, through_parts};
+
 /* What becomes of a value: it is compared and gone, or it is of use otherwise. */
 enum { COMPARED = 1, USED = 2 };
 
@@ -147,6 +189,8 @@ enum ox_status ox_quant_find_before(struct ox_quant *q, const struct ox_graph *g
         OX_TRY(go_back(q, graph, &cubic, &before->cubic, err));
     if (also & OX_BEFORE_LOG)
         OX_TRY(go_back(q, graph, &logarithm, &before->log, err));
+    if (also & OX_BEFORE_MODULUS)
+        OX_TRY(go_back(q, graph, &modulus, &before->modulus, err));
     OX_TRY(before_comparison(q, graph, captured, &before->comparison, err));
     return ox_quant_before_body(q, graph, captured, &before->body, err);
 }
@@ -159,6 +203,8 @@ const char *ox_quant_before_reason(const struct ox_quant_before *before, const s
         return "onnxruntime refuses a cubic Resize behind a convolution on integers";
     if (ox_quant_is_before(before->log, out))
         return "a logarithm follows, which makes much of small values";
+    if (is_product(node) && ox_quant_is_before(before->modulus, out))
+        return "the modulus of what it makes is taken, whose small values count";
     if (matrices && ox_quant_is_before(before->comparison, out))
         return "what it makes is compared alone, which rounding decides otherwise";
     return NULL;

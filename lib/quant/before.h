@@ -6,13 +6,14 @@
 
 /* By value id; NULL: nothing does, or it was not looked for. */
 struct ox_quant_before {
-    const uint8_t *cubic; /* what a cubic Resize is made of, back to products and convolutions */
-    const uint8_t *log;   /* spectra, and what they are made of, before the logarithm is taken */
+    const uint8_t *cubic;   /* what a cubic Resize is made of, back to products and convolutions */
+    const uint8_t *log;     /* spectra, and what they are made of, before the logarithm is taken */
+    const uint8_t *modulus; /* what sqrt(a^2 + b^2) is made of, back to products and convolutions */
     const uint8_t *comparison; /* what nothing but comparisons reads, but for what is added to it */
     const uint8_t *body;       /* what movers carry into a body: before_body.c */
 };
 
-enum { OX_BEFORE_CUBIC = 1, OX_BEFORE_LOG = 2 };
+enum { OX_BEFORE_CUBIC = 1, OX_BEFORE_LOG = 2, OX_BEFORE_MODULUS = 4 };
 
 /* `captured` is of ox_quant_find_captured(). Nodes are in order. Comparisons and bodies are looked for in any case. */
 enum ox_status ox_quant_find_before(struct ox_quant *q, const struct ox_graph *graph,

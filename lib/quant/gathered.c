@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "quant/blocked.h"
+#include "quant/row_table.h"
 
 struct tables {
     struct ox_quant *q;
@@ -107,6 +108,23 @@ static enum ox_status gather_parts(struct tables *t, struct ox_node *node,
                : ox_no_memory(err);
 }
 
+/* A product by the same weight may have its integers. */
+static enum ox_status note_table(struct tables *t, const struct ox_value *value,
+                                 struct ox_value *const parts[2], struct ox_error *err)
+{
+    struct ox_row_table *table = ox_arena_array(&t->q->arena, 1, sizeof *table);
+    if (!table)
+        return ox_no_memory(err);
+    *table = (struct ox_row_table){.stored = ox_value_stored(value),
+                                   .graph = t->graph,
+                                   .integers = parts[0],
+                                   .scales = parts[1],
+                                   .blocked = true,
+                                   .next = t->q->row_tables};
+    t->q->row_tables = table;
+    return OX_OK;
+}
+
 static enum ox_status store(struct tables *t, const struct ox_value *value,
                             const struct ox_blocked *made, enum ox_dtype real,
                             struct ox_value *parts[2], struct ox_error *err)
@@ -119,8 +137,7 @@ static enum ox_status store(struct tables *t, const struct ox_value *value,
     parts[0] = ox_quant_add_init(t->graph, ox_quant_name(q, value->name, "_quantized"),
                                  ox_tensor_ref(integers));
     parts[1] = ox_quant_add_scales(q, t->graph, value->name, scales, real);
-    if (!parts[0] || !parts[1])
-        status = ox_no_memory(err);
+    status = parts[0] && parts[1] ? note_table(t, value, parts, err) : ox_no_memory(err);
 cleanup:
     ox_tensor_release(integers);
     ox_tensor_release(scales);

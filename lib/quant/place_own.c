@@ -214,8 +214,8 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
     struct ox_graph *graph = place->graph;
     const bool coarse = ox_dtype_bits(place->q->options->activation_type) == 8;
     OX_TRY(ox_quant_find_before(place->q, graph, place->uses.captured,
-                                OX_BEFORE_CUBIC | (coarse ? OX_BEFORE_LOG : 0), &place->before,
-                                err));
+                                OX_BEFORE_CUBIC | (coarse ? OX_BEFORE_LOG | OX_BEFORE_MODULUS : 0),
+                                &place->before, err));
     for (size_t i = 0; i < place->n_nodes; i++) {
         if (ox_is_any_op(graph->nodes[i], ox_place_heavy))
             OX_TRY(ox_place_product(place, graph->nodes[i], err));

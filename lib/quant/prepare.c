@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/pass.h"
+#include "graph/match.h"
 #include "model/name.h"
 #include "quant/quant.h"
 
@@ -213,6 +213,45 @@ static enum ox_status raise_opset(struct ox_model *model, int64_t needed, struct
     return status;
 }
 
+/* ---- Weights that are stored turned around ------------------------------------------------------------------------ */
+
+static bool is_weight_of_products(const struct ox_quant_uses *uses, const struct ox_value *value)
+{
+    static const char *const products[] = {"Gemm", "MatMul", NULL};
+    if (value->is_output || uses->captured[value->id])
+        return false;
+    for (uint32_t i = uses->first[value->id]; i < uses->first[value->id + 1]; i++) {
+        const struct ox_quant_use *use = &uses->uses[i];
+        if (use->index != 1 || !ox_is_any_op(use->node, products))
+            return false;
+    }
+    return true;
+}
+
+/* Adds up what Transpose makes of weights that something else reads too, as the table of a language model is the weight of its last
+ * product: as a weight it becomes integers, which may be the table's, as what a node makes it would not. */
+static enum ox_status add_turned_weights(struct ox_quant *q, struct ox_graph *graph,
+                                         uint64_t *bytes, struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        const struct ox_stored *stored = ox_is_op(node, "Transpose") && ox_input(node, 0)
+                                             ? ox_value_stored(node->inputs[0])
+                                             : NULL;
+        uint64_t more = stored ? ox_dtype_size(stored->dtype) : 0;
+        for (unsigned d = 0; stored && d < stored->rank; d++) {
+            if (OX_MUL_OVERFLOWS(more, (uint64_t)stored->dims[d], &more))
+                return OX_OK;
+        }
+        if (more && is_weight_of_products(&uses, node->outputs[0]) &&
+            OX_ADD_OVERFLOWS(*bytes, more, bytes))
+            return OX_OK;
+    }
+    return OX_OK;
+}
+
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
 
 enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant_options *options,
@@ -226,7 +265,8 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
     struct ox_rewrite_plan plan = {.level = 2,
                                    .passes = passes,
                                    .n_passes = OX_COUNT(passes) - options->weight_only,
-                                   .own_forms = true};
+                                   .own_forms = true,
+                                   .fold_bytes = OX_FOLD_BYTES};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK)
@@ -237,8 +277,11 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
         status = ox_inline_functions(model, &n_calls, err);
     }
     for (size_t g = 0; g < model->n_graphs && status == OX_OK && !options->compat_ort; g++) {
-        if (!model->graphs[g]->function)
-            status = ox_quant_widen_weights(&q, model->graphs[g], err);
+        if (model->graphs[g]->function)
+            continue;
+        status = ox_quant_widen_weights(&q, model->graphs[g], err);
+        if (status == OX_OK)
+            status = add_turned_weights(&q, model->graphs[g], &plan.fold_bytes, err);
     }
     if (status == OX_OK && !options->compat_ort) {
         status = ox_rewrite_model(model, &plan, NULL, err);

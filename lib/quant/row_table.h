@@ -3,11 +3,12 @@
 
 #include "quant/quant.h"
 
-/* A constant matrix of which Gather takes rows, as int8 with a scale for each row; NULL until it is made. */
+/* A constant matrix of which Gather takes rows, as int8 with a scale for each row, or each of its blocks; NULL until it is made. */
 struct ox_row_table {
     const struct ox_stored *stored;
     const struct ox_graph *graph;
-    struct ox_value *integers, *scales; /* [rows, columns], [rows, 1] */
+    struct ox_value *integers, *scales; /* [rows, columns], [rows, 1] or [rows, blocks] */
+    bool blocked;
     struct ox_row_table *next;
 };
 

@@ -1,10 +1,22 @@
 /* One weight for the tables that Gather takes rows of and the product at the other end, as language models have it: stored once. A scale a row
- * of the one is a scale a column of the other, so that the product's integers, turned around, are the table's. */
+ * of the one is a scale a column of the other, and its blocks are that one's, so that the product's integers, turned around, are the table's. */
 #include "quant/tied.h"
 
 #include <string.h>
 
 #include "quant/row_table.h"
+
+enum ox_status ox_quant_note_blocks(struct ox_quant *q, const struct ox_columns *columns,
+                                    struct ox_error *err)
+{
+    struct ox_columns *own = ox_arena_array(&q->arena, 1, sizeof *own);
+    if (!own)
+        return ox_no_memory(err);
+    *own = *columns;
+    own->next = q->columns;
+    q->columns = own;
+    return OX_OK;
+}
 
 enum ox_status ox_quant_note_columns(struct ox_quant *q, const struct ox_value *weight,
                                      struct ox_value *integers, struct ox_value *scale,
@@ -14,16 +26,9 @@ enum ox_status ox_quant_note_columns(struct ox_quant *q, const struct ox_value *
     if (!stored || stored->rank != 2 || params->type != OX_INT8 || params->axis < 0 ||
         params->real != OX_FLOAT32 || params->n != (uint64_t)stored->dims[params->axis])
         return OX_OK;
-    struct ox_columns *columns = ox_arena_array(&q->arena, 1, sizeof *columns);
-    if (!columns)
-        return ox_no_memory(err);
-    *columns = (struct ox_columns){.stored = stored,
-                                   .integers = integers,
-                                   .scale = scale,
-                                   .axis = params->axis,
-                                   .next = q->columns};
-    q->columns = columns;
-    return OX_OK;
+    const struct ox_columns columns = {
+        .stored = stored, .integers = integers, .scale = scale, .axis = params->axis};
+    return ox_quant_note_blocks(q, &columns, err);
 }
 
 /* Whether the rows of the table are what lies along the other axis of the weight. */
@@ -69,22 +74,25 @@ static struct ox_value *as_column(struct ox_quant *q, struct ox_graph *graph,
     return made ? out : NULL;
 }
 
+/* NULL: out of memory. */
+static struct ox_value *as_rows(struct ox_quant *q, struct ox_graph *graph, struct ox_value *value)
+{
+    static const int64_t around[] = {1, 0};
+    struct ox_value *rows = ox_graph_add_value(graph, ox_quant_name(q, value->name, "_rows"));
+    struct ox_node *node =
+        rows ? ox_graph_add_node(graph, "Transpose", "", "", &value, 1, &rows, 1) : NULL;
+    return node && ox_node_set_ints(node, "perm", around, 2) ? rows : NULL;
+}
+
 static enum ox_status tie(struct ox_quant *q, const struct ox_row_table *table,
                           const struct ox_columns *columns, bool *gone, struct ox_error *err)
 {
-    static const int64_t around[] = {1, 0};
     struct ox_graph *graph = columns->integers->graph;
-    struct ox_value *rows = columns->integers;
-    if (columns->axis) {
-        rows = ox_graph_add_value(graph, ox_quant_name(q, columns->integers->name, "_rows"));
-        struct ox_node *node =
-            rows ? ox_graph_add_node(graph, "Transpose", "", "", &columns->integers, 1, &rows, 1)
-                 : NULL;
-        if (!node || !ox_node_set_ints(node, "perm", around, 2))
-            return ox_no_memory(err);
-    }
-    struct ox_value *scales = as_column(q, graph, columns->scale, err);
-    if (!scales)
+    struct ox_value *rows = columns->axis || columns->blocked ? as_rows(q, graph, columns->integers)
+                                                              : columns->integers;
+    struct ox_value *scales = columns->blocked ? as_rows(q, graph, columns->scale)
+                                               : as_column(q, graph, columns->scale, err);
+    if (!rows || !scales)
         return ox_no_memory(err);
     if (table->scales->producer) /* a Cast that nothing needs any more */
         gone[table->scales->producer->index] = true;
@@ -99,7 +107,8 @@ enum ox_status ox_quant_tie(struct ox_quant *q, struct ox_error *err)
         const struct ox_columns *columns = q->columns;
         bool same = false;
         for (; columns && table->stored->dtype == OX_FLOAT32; columns = columns->next) {
-            if (columns->integers->graph == table->integers->graph)
+            if (columns->integers->graph == table->integers->graph &&
+                columns->blocked == table->blocked)
                 OX_TRY(is_same(q, table->stored, columns, &same, err));
             if (same)
                 break;

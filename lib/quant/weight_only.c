@@ -11,6 +11,7 @@
 #include "quant/gathered.h"
 #include "quant/hessians.h"
 #include "quant/quant.h"
+#include "quant/tied.h"
 
 /* A product that gets a blocked matrix. */
 struct target {
@@ -232,10 +233,17 @@ static enum ox_status add_dequantized(struct job *job, struct target *target,
     struct ox_node *node = ox_graph_add_node(graph, "DequantizeLinear", "",
                                              ox_quant_name(q, name, "_DequantizeLinear"), inputs,
                                              made->zeros ? 3 : 2, &target->output, 1);
-    return node && ox_node_set_int(node, "axis", 0) &&
-                   ox_node_set_int(node, "block_size", (int64_t)q->options->block_size)
-               ? OX_OK
-               : ox_no_memory(err);
+    if (!node || !ox_node_set_int(node, "axis", 0) ||
+        !ox_node_set_int(node, "block_size", (int64_t)q->options->block_size))
+        return ox_no_memory(err);
+    const struct ox_columns columns = {.stored = target->weight,
+                                       .integers = inputs[0],
+                                       .scale = inputs[1],
+                                       .axis = !target->turned,
+                                       .blocked = true};
+    const bool is_plain = q->options->weight_method == OX_WEIGHT_RTN &&
+                          q->options->weight_type == OX_INT8 && real == OX_FLOAT32;
+    return is_plain ? ox_quant_note_blocks(q, &columns, err) : OX_OK;
 }
 
 static enum ox_status add_packed(struct job *job, struct target *target,

@@ -362,6 +362,21 @@ START_TEST(rows_are_normalized_between_codes)
 }
 END_TEST
 
+/* What nothing goes before is worked out with its codes, too. */
+START_TEST(rows_of_floats_become_codes)
+{
+    check_same("g (float[30,80] x) => (float[A,B] y) { a = Softmax(x) "
+               "b = QuantizeLinear(a, fine, none) c = DequantizeLinear(b, fine, none) "
+               "d = LayerNormalization(x, row, bias) e = QuantizeLinear(d, t, z) "
+               "f = DequantizeLinear(e, t, z) i = MatMul(c, cols) y = Add(i, f) }",
+               CONSTANTS({"float[80] bias", -64, 64}, {"float[80] row", 1, 64},
+                         {"float[80,80] cols", -64, 64}, {"float[1] fine", 1, 1},
+                         {"uint8[1] none", 0, 0}, SCALES),
+               (struct shape){2, {30, 80}}, 2 / 64.0f,
+               WANT({"Softmax", 0}, {"LayerNormalization", 0}, {"QuantizeLinear", 0}));
+}
+END_TEST
+
 START_TEST(dynamic_products_are_one_node)
 {
     check_same(
@@ -515,6 +530,7 @@ int main(void)
     tcase_add_test(tests, codes_move_and_meet);
     tcase_add_test(tests, runs_of_functions_end_in_codes);
     tcase_add_test(tests, rows_are_normalized_between_codes);
+    tcase_add_test(tests, rows_of_floats_become_codes);
     tcase_add_test(tests, dynamic_products_are_one_node);
     tcase_add_test(tests, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(tests, dynamic_convolutions_have_a_scale_for_each_channel);

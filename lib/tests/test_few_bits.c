@@ -76,7 +76,7 @@ START_TEST(sums_are_near_those_in_double)
     struct side s = random_side(&d);
     const struct ox_few_bits *w = &s.w;
     const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
-    const unsigned rows = (unsigned)dice_between(&d, 1, OX_FEW_BITS_ROWS);
+    const unsigned rows = (unsigned)dice_between(&d, 1, t->rows);
     const size_t first = dice_between(&d, 0, s.n - 1), n = s.n - first, ldc = n + 2;
     struct guarded a = guarded_new(&d, rows * w->k, true),
                    ready = guarded_new(&d, rows * w->k, true),

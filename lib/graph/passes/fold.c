@@ -38,6 +38,16 @@ static bool casts_weights(struct ox_rewrite *rw, const struct ox_node *node)
            ox_attr_int(node, "to", 0) == OX_FLOAT32;
 }
 
+/* Weights that are stored turned around, and quantized behind that: QuantizeLinear makes a quarter of them, and they go. */
+static bool turns_weights(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    const struct ox_node *next =
+        ox_is_op(node, "Transpose") ? ox_rw_only_user(rw, node->outputs[0]) : NULL;
+    return next && ox_is_op(next, "QuantizeLinear") && next->inputs[0] == node->outputs[0] &&
+           ox_rw_stored(rw, ox_input(next, 1)) &&
+           (!ox_input(next, 2) || ox_rw_stored(rw, next->inputs[2]));
+}
+
 /* Bytes that the outputs will take, where inference knows; false: it does not. */
 static bool output_bytes(struct ox_rewrite *rw, const struct ox_node *node, uint64_t *bytes)
 {
@@ -235,11 +245,26 @@ static bool is_worth(struct ox_rewrite *rw, const struct ox_node *node, bool wid
     }
     if (widens)
         return false;
+    if (turns_weights(rw, node) && balance->made <= rw->wide_room) {
+        rw->fold_lent += balance->made;
+        balance->made = balance->freed = 0;
+        return true;
+    }
     if (balance->made <= SMALL_BYTES) {
         balance->made = 0;
         return balance->given <= left;
     }
     return balance->made <= left && balance->made <= rw->fold_room && is_worth_its_memory(rw, node);
+}
+
+/* What was lent to turned weights goes with them. */
+static void settle(struct ox_rewrite *rw, const struct ox_node *node, const struct balance *balance)
+{
+    const bool back = ox_is_op(node, "QuantizeLinear") && balance->freed <= rw->fold_lent;
+    const uint64_t left = rw->fold_left + (back ? 0 : balance->freed);
+    rw->fold_lent -= back ? balance->freed : 0;
+    rw->fold_left = left > balance->made ? left - balance->made : 0;
+    rw->fold_room -= balance->made + (back ? balance->freed : 0);
 }
 
 static void run_node(struct ox_rewrite *rw, struct ox_node *node, bool widens)
@@ -274,11 +299,9 @@ static void run_node(struct ox_rewrite *rw, struct ox_node *node, bool widens)
         ox_tensor_release(out[i]);
     }
     if (whole) {
-        rw->fold_left += balance.freed;
-        rw->fold_left -= balance.made;
-        rw->fold_room -= balance.made;
         forget_inputs(node, in);
         drop_used(rw, node);
+        settle(rw, node, &balance);
     }
 }
 

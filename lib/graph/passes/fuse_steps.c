@@ -173,6 +173,13 @@ static bool take_rows(struct ox_rewrite *rw, struct run *run, const struct ox_no
     return true;
 }
 
+/* Alone, functions of rows do as well; not where a pass over memory after them would be for codes of a byte. */
+static bool may_begin(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    struct ox_codes codes;
+    return ox_codes_taken(rw, node->outputs[0], &codes) != NULL;
+}
+
 /* Takes the node into the run as what follows `value` (NULL: the run begins; gives what it begins with). */
 static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
                  struct ox_value *value)
@@ -204,7 +211,8 @@ static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
         add_operand(rw, run, node->inputs[0] == x ? OX_STEP_LEFT : OX_STEP_RIGHT, pair, other, x);
     } else if (node->inputs[0] == x && by_constants(rw, node, op, &function, &a, &b)) {
         add_step(run, OX_STEP_UNARY, (int64_t)function, bits_of(a), bits_of(b));
-    } else if (!value || node->inputs[0] != x || !take_rows(rw, run, node)) {
+    } else if (node->inputs[0] != x || !(value || may_begin(rw, node)) ||
+               !take_rows(rw, run, node)) {
         return false;
     }
     run->input[0] = x;

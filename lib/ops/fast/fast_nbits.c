@@ -73,8 +73,8 @@ static void few_task(void *arg, size_t i, size_t slot)
     const struct ox_bits_product *p = j->p;
     const size_t first = i * COLS, n = p->n - first < COLS ? p->n - first : COLS;
     (void)slot;
-    for (size_t row = 0; row < p->m; row += OX_FEW_BITS_ROWS) {
-        const size_t rows = p->m - row < OX_FEW_BITS_ROWS ? p->m - row : OX_FEW_BITS_ROWS;
+    for (size_t row = 0, rows; row < p->m; row += rows) {
+        rows = p->m - row < j->t->rows ? p->m - row : j->t->rows;
         float *y = p->y + row * p->n + first;
         j->t->dots(j->w, first, n, (unsigned)rows, j->a + row * p->w.k, p->w.k, y, p->n);
         for (size_t q = 0; p->bias && q < rows; q++)
@@ -160,7 +160,7 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
     }
     if (p->m > FEW && ox_few_bits_makes_panels(j.t, j.w, ox_compute(ox_cpu())->nr))
         return run_panels(r, &j, err);
-    float *arranged = ox_run_scratch(r, p->m * k, sizeof *arranged, err);
+    float *arranged = ox_run_work(r, p->m * k, sizeof *arranged, err);
     if (!arranged)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < p->m; i++)
