@@ -138,6 +138,9 @@ INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, s
     }
 }
 
+/* Outputs of a row that are summed at once at the most: their chains hide what each waits for. */
+enum { AT_ONCE = VW < 16 ? 8 : 16 };
+
 /* Any kernel: `n` outputs share each weight. */
 INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
                            bool some, size_t m)
@@ -145,9 +148,9 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
     const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
     const size_t step = d->step * d->pixel, next = d->dilation * d->pixel, ld = d->weights_ld;
-    VF sum[8];
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; i++)
+    VF sum[AT_ONCE];
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < n; i++)
         sum[i] = bias;
     const float *w = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
@@ -155,20 +158,20 @@ INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, co
         for (unsigned q = 0; q < d->cols; q++) {
             const VF weight = load_part(w, some, m);
             const float *at = in;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (unsigned i = 0; i < n; i++, at += step)
                 sum[i] = v_fma(load_part(at, some, m), weight, sum[i]);
             w += ld;
             in += next;
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (unsigned i = 0; i < n; i++)
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
 
 /* sum[i] += the next `cols` taps of a row for output i: what is read once goes into as many outputs as need it. */
-INLINE void depthwise_piece(VF sum[8], const float *in, size_t pixel, const float *weights,
+INLINE void depthwise_piece(VF sum[AT_ONCE], const float *in, size_t pixel, const float *weights,
                             size_t ld, const unsigned n, const unsigned cols, const unsigned step,
                             bool some, size_t m)
 {
@@ -176,11 +179,11 @@ INLINE void depthwise_piece(VF sum[8], const float *in, size_t pixel, const floa
 #pragma GCC unroll 7
     for (unsigned q = 0; q < 7; q++)
         w[q] = q < cols ? load_part(weights + q * ld, some, m) : v_zero();
-#pragma GCC unroll 21
+#pragma GCC unroll 37
     for (unsigned x = 0; x < (n - 1) * step + cols; x++, in += pixel) {
         VF v = load_part(in, some, m);
         v_in_register(&v);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (unsigned i = 0; i < n; i++) {
             if (x >= i * step && x - i * step < cols)
                 sum[i] = v_fma(v, w[x - i * step], sum[i]);
@@ -196,9 +199,9 @@ INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, con
     const VF bias = d->bias ? load_part(d->bias + c, some, m) : v_zero();
     const VF lo = v_set1(d->lo), hi = v_set1(d->hi);
     const size_t pixel = d->pixel, ld = d->weights_ld;
-    VF sum[8];
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < 8; i++)
+    VF sum[AT_ONCE];
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < n; i++)
         sum[i] = bias;
     const float *w = d->weights + c;
     for (unsigned r = 0; r < d->rows; r++) {
@@ -221,7 +224,7 @@ INLINE void depthwise_run(const struct ox_depthwise *d, size_t c, size_t x0, con
         for (; left; left--, w += ld, in += pixel)
             depthwise_piece(sum, in, pixel, w, ld, n, 1, 1, some, m);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (unsigned i = 0; i < n; i++)
         store_part(d->out + (x0 + i) * d->out_pixel + c, some, m, clipped(sum[i], lo, hi));
 }
@@ -254,27 +257,41 @@ INLINE void depthwise_outputs(const struct ox_depthwise *d, const enum form form
         depthwise_some(d, c, x, n, some, m);
 }
 
+/* Of `left` outputs of n how many are summed at once: 16, 14, 8, 7, 4 or 1. Where fewer are left some are summed once more: that is faster
+ * than one at a time. */
+INLINE unsigned strip_part(size_t left, size_t n, const unsigned most)
+{
+    if (most > 8 && n % 7 == 0)
+        return left > 7 ? 14 : 7;
+    if (most > 8 && left > 8 && n >= 16)
+        return 16;
+    if (left >= 8 || (left > 4 && n >= 8))
+        return 8;
+    return n < 4 ? 1 : 4;
+}
+
 /* Outputs [x, x + n) of a vector of channels. */
 INLINE void depthwise_strip(const struct ox_depthwise *d, size_t c, size_t x, size_t n,
                             const enum form form, bool some, size_t m)
 {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        depthwise_outputs(d, form, c, x + i, 8, some, m);
-    if (n < 4) {
-        for (; i < n; i++)
+    const unsigned most = form == FORM_ANY ? 8 : AT_ONCE;
+    for (size_t i = 0; i < n;) {
+        const unsigned part = strip_part(n - i, n, most);
+        i = n - i < part ? n - part : i;
+        if (most > 8 && part == 16)
+            depthwise_outputs(d, form, c, x + i, 16, some, m);
+        else if (most > 8 && part == 14)
+            depthwise_outputs(d, form, c, x + i, 14, some, m);
+        else if (most > 8 && part == 7)
+            depthwise_outputs(d, form, c, x + i, 7, some, m);
+        else if (part == 8)
+            depthwise_outputs(d, form, c, x + i, 8, some, m);
+        else if (part == 4)
+            depthwise_outputs(d, form, c, x + i, 4, some, m);
+        else
             depthwise_outputs(d, form, c, x + i, 1, some, m);
-        return;
+        i += part;
     }
-    /* The last eight or four overlap those before: that is faster than one at a time. */
-    if (n - i > 4 && n >= 8) {
-        depthwise_outputs(d, form, c, x + n - 8, 8, some, m);
-        return;
-    }
-    if (n - i > 4)
-        depthwise_outputs(d, form, c, x, 4, some, m);
-    if (i < n)
-        depthwise_outputs(d, form, c, x + n - 4, 4, some, m);
 }
 
 static void depthwise_slow(const struct ox_depthwise *d, size_t c, size_t x, size_t n, bool some,
@@ -351,14 +368,15 @@ static void depthwise_ahead(const struct ox_depthwise *d, size_t c0, size_t c1, 
 static void depthwise(const struct ox_depthwise *d)
 {
     /* A block of channels by a block of outputs whose lines stay in L1 from one vector to the next. */
-    enum { FLOATS = 6144, OUTPUTS = 32 };
+    enum { FLOATS = 6144 };
+    const size_t outputs = AT_ONCE > 8 && d->count % 14 == 0 ? 28 : 32;
     const enum form form = depthwise_form(d);
-    const size_t each = FLOATS / ((OUTPUTS * d->step + d->cols) * d->rows) / LINE * LINE;
+    const size_t each = FLOATS / ((outputs * d->step + d->cols) * d->rows) / LINE * LINE;
     const size_t channels = each ? each : LINE;
     for (size_t c0 = 0; c0 < d->channels; c0 += channels) {
         const size_t c1 = d->channels - c0 < channels ? d->channels : c0 + channels;
-        for (size_t x = 0; x < d->count; x += OUTPUTS) {
-            const size_t n = d->count - x < OUTPUTS ? d->count - x : OUTPUTS;
+        for (size_t x = 0; x < d->count; x += outputs) {
+            const size_t n = d->count - x < outputs ? d->count - x : outputs;
             size_t c = c0;
             if (d->ahead)
                 depthwise_ahead(d, c0, c1, x, n);
