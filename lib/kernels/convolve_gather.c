@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/convolve_impl.h"
+#include "kernels/sizes.h"
 #include "kernels/triples.h"
 
 static size_t depth_of(const struct ox_conv *c)
@@ -94,12 +95,29 @@ void ox_conv_gather(struct ox_env *env, const struct ox_conv *c, const float *in
     ox_spread(env, m, 8 * (double)ox_conv_gather_work(c), gather_row, &j);
 }
 
+/* Whether much of the kernel lies above or below the image at most outputs, lines of which are long: OX_CONV_INDIRECT leaves out the rows of
+ * the kernel that a tile has no use for. */
+static bool reaches_beyond(const struct ox_compute *t, const struct ox_conv *c)
+{
+    const double inside_least = 0.75;
+    const size_t step = c->stride[0], pad = c->pad[0];
+    size_t inside = 0;
+    for (size_t tap = 0; tap < c->kernel[0]; tap++) {
+        const size_t at = tap * c->dilation[0];
+        const size_t first = at < pad ? (pad - at + step - 1) / step : 0;
+        const size_t end = c->in[0] + pad > at ? (c->in[0] + pad - at - 1) / step + 1 : 0;
+        const size_t last = ox_least(end, c->out[0]);
+        inside += last > first ? last - first : 0;
+    }
+    return c->out[1] >= t->mr && (double)inside < inside_least * (double)(c->kernel[0] * c->out[0]);
+}
+
 bool ox_conv_gathers_parts(const struct ox_compute *t, const struct ox_conv *c)
 {
     const size_t outputs = c->out[0] * c->out[1], m = c->batch * outputs;
     const bool gaps = c->out_batch && c->out_batch != outputs * c->out_pixel;
     return !c->transposed && c->groups == 1 && !gaps && depth_of(c) > 0 &&
-           ox_triples_pay(t, m, c->out_channels, depth_of(c));
+           ox_triples_pay(t, m, c->out_channels, depth_of(c)) && !reaches_beyond(t, c);
 }
 
 struct ox_dense ox_conv_gathered_product(const struct ox_conv *c, const struct ox_made *made)

@@ -239,6 +239,55 @@ START_TEST(padding_by_another_value_or_of_channels_stays)
 }
 END_TEST
 
+/* The first node's weights are of that size when it is optimized. */
+static void has_weights(const char *text, unsigned rank, const int64_t *dims)
+{
+    struct text_run f;
+    text_open(&f, text);
+    ck_assert_msg(ox_optimize(f.model, NULL, NULL, &f.err) == OX_OK, "%s", f.err.message);
+    const struct ox_stored *weights = f.model->graph->nodes[0]->inputs[1]->init;
+    ck_assert_ptr_nonnull(weights);
+    ck_assert_uint_eq(weights->rank, rank);
+    ck_assert_mem_eq(weights->dims, dims, rank * sizeof *dims);
+    text_close(&f);
+}
+
+START_TEST(taps_that_meet_padding_alone_go)
+{
+    const char *const line =
+        HEAD "g (float[1,1,1,4] x) => (float[1,1,A,B] y) <float[1,1,3,3] w = {1, -2, 3, 0.5, 4, "
+             "5, -6, 7, 8}> { y = Conv <pads = [1, 1, 1, 1], kernel_shape = [3, 3], "
+             "strides = [1, 2]> (x, w) }";
+    const char *const wide =
+        HEAD "g (float[1,1,4,4] x) => (float[1,1,A,B] y) <float[1,1,3,3] w = {1, -2, 3, 0.5, 4, "
+             "5, -6, 7, 8}> { y = Conv <pads = [4, 3, 4, 3], dilations = [4, 3]> (x, w) }";
+    becomes(line, "Conv", 4, SHAPE(1, 1, 1, 4));
+    has_weights(line, 4, SHAPE(1, 1, 1, 3));
+    becomes(wide, "Conv", 4, SHAPE(1, 1, 4, 4));
+    has_weights(wide, 4, SHAPE(1, 1, 1, 3));
+}
+END_TEST
+
+/* A tap that meets the map at one output, weights that make NaN of padding, and padding that would have to be negative. */
+START_TEST(taps_that_count_stay)
+{
+    const char *const met =
+        HEAD "g (float[1,1,2,1] x) => (float[1,1,A,B] y) <float[1,1,3,1] w = {1, -2, 3}> "
+             "{ y = Conv <pads = [1, 0, 1, 0]> (x, w) }";
+    const char *const infinite =
+        HEAD "g (float[1,1,1] x) => (float[1,1,A] y) <float[1,1,3] w = {inf, -2, 3}> "
+             "{ y = Conv <pads = [1, 1]> (x, w) }";
+    const char *const inner =
+        HEAD "g (float[1,1,5] x) => (float[1,1,A] y) <float[1,1,3] w = {1, -2, 3}> "
+             "{ y = Conv <pads = [1, 1], dilations = [3]> (x, w) }";
+    becomes(met, "Conv", 4, SHAPE(1, 1, 2, 1));
+    has_weights(met, 4, SHAPE(1, 1, 3, 1));
+    has_weights(infinite, 3, SHAPE(1, 1, 3));
+    becomes(inner, "Conv", 3, SHAPE(1, 1, 5));
+    has_weights(inner, 3, SHAPE(1, 1, 3));
+}
+END_TEST
+
 START_TEST(product_and_sum_become_gemm)
 {
     becomes(HEAD
@@ -689,6 +738,8 @@ int main(void)
         a_constant_of_another_axis_stays,
         padding_goes_into_a_convolution_and_an_average,
         padding_by_another_value_or_of_channels_stays,
+        taps_that_meet_padding_alone_go,
+        taps_that_count_stay,
         product_and_sum_become_gemm,
         a_sum_that_widens_the_product_stays,
         a_target_computed_from_sizes_becomes_constant,

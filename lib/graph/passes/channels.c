@@ -100,6 +100,13 @@ bool ox_attr_all_are(const struct ox_node *node, const char *name, int64_t wante
     return true;
 }
 
+int64_t ox_conv_of_axis(const struct ox_node *conv, const char *name, unsigned spatial, unsigned d)
+{
+    size_t n;
+    const int64_t *list = ox_attr_ints(conv, name, &n);
+    return !list ? 1 : n == spatial ? list[d] : 0;
+}
+
 bool ox_conv_is_pointwise(struct ox_rewrite *rw, const struct ox_node *node)
 {
     enum { IN_WEIGHTS = 1 };

@@ -30,8 +30,15 @@ bool ox_fold_next(struct ox_rewrite *rw, struct ox_node *node);
 /* ConvTranspose of stride 1 by constant weights becomes Conv where it can; its attributes say its sizes (no auto_pad, output_shape). */
 void ox_flip_transposed(struct ox_rewrite *rw, struct ox_node *node);
 
+/* Leaves out the taps of Conv or FusedConv, not transposed, by constant float32 weights that meet padding alone at every output; sizes that are
+ * not known leave it as it is. */
+void ox_crop_kernel(struct ox_rewrite *rw, struct ox_node *conv);
+
 /* Whether each number of a list attribute is that; so it is of none. */
 bool ox_attr_all_are(const struct ox_node *node, const char *name, int64_t wanted);
+
+/* A convolution's attribute of spatial axis d, 1 where it has none; 0: the list is of no use. */
+int64_t ox_conv_of_axis(const struct ox_node *conv, const char *name, unsigned spatial, unsigned d);
 
 /* Whether a FusedConv by constant weights makes each pixel of the pixel at its place. */
 bool ox_conv_is_pointwise(struct ox_rewrite *rw, const struct ox_node *node);

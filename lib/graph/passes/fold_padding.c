@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/match.h"
+#include "graph/passes/channels.h"
 
 enum { MOST_SPATIAL = 6 };
 
@@ -88,21 +89,13 @@ static bool cut_of(int64_t start, int64_t end, int64_t dim, int64_t cut[2])
     return true;
 }
 
-/* A convolution's attribute of an axis, 1 where it has none; 0: the list is of no use. */
-static int64_t of_axis(const struct ox_node *conv, const char *name, unsigned spatial, unsigned d)
-{
-    size_t n;
-    const int64_t *list = ox_attr_ints(conv, name, &n);
-    return !list ? 1 : n == spatial ? list[d] : 0;
-}
-
 /* Takes what is cut off an axis of `dim` elements out of the convolution's pads; something must be left, where the size is not known
  * even of a single element. */
 static bool cut_pads(struct ox_rewrite *rw, const struct ox_node *conv, unsigned spatial,
                      unsigned d, int64_t dim, const int64_t cut[2], int64_t *first, int64_t *last)
 {
-    const int64_t stride = of_axis(conv, "strides", spatial, d);
-    const int64_t dilation = of_axis(conv, "dilations", spatial, d);
+    const int64_t stride = ox_conv_of_axis(conv, "strides", spatial, d);
+    const int64_t dilation = ox_conv_of_axis(conv, "dilations", spatial, d);
     const int64_t kernel = ox_dim_of(rw, conv->inputs[1], (int)d + 2);
     int64_t reach;
     if (stride < 1 || dilation < 1 || kernel < 1 || cut[0] > *first / stride ||

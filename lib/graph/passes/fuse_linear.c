@@ -310,6 +310,8 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
             ((linear && (take_batch_norm(rw, node, next) || take_arithmetic(rw, node, next))) ||
              take_residual(rw, node, next) || take_activation(rw, node, next));
         if (!taken) {
+            if (straight)
+                ox_crop_kernel(rw, node);
             take_moved_activation(rw, node);
             return;
         }
