@@ -92,7 +92,9 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
     VF sum[ROWS_MOST][VECS];
     clear(rows, to.vecs, sum);
     if (!every) {
-        expect(out, rows, to.vecs, first);
+        /* Lines that are near cost a tile of many of them more than they save. */
+        if (!l->near || VW < 16)
+            expect(out, rows, to.vecs, first);
         line_sums(l, rows, to, x, weights, next, bytes, NULL, sum);
     } else {
         struct soon soon = soon_of(l, out, rows, x, first, every);
