@@ -267,7 +267,7 @@ static void one_scores(const struct ox_attend_head *h, const float *q, const flo
         s[j] = h->scale * dot(n, q, first + j * step);
 }
 
-/* y = sum over keys of p[j] v[j], eight vectors of y at a time. */
+/* y = sum over keys of p[j] v[j], eight vectors of y at a time, or four of which every other key has sums of its own. */
 static void one_values(const struct ox_attend_head *h, const float *first, size_t keys,
                        const float *p, float *y)
 {
@@ -284,6 +284,24 @@ static void one_values(const struct ox_attend_head *h, const float *first, size_
         }
         for (int i = 0; i < 8; i++)
             v_store(y + d + i * VW, r[i]);
+    }
+    for (; d + 4 * VW <= h->v_depth; d += 4 * VW) {
+        VF r[8];
+        for (int i = 0; i < 8; i++)
+            r[i] = v_zero();
+        const float *v = first + d;
+        size_t j = 0;
+        for (; j + 2 <= keys; j += 2, v += 2 * h->v_step) {
+            const VF x = v_set1(p[j]), z = v_set1(p[j + 1]);
+            for (int i = 0; i < 4; i++) {
+                r[i] = v_fma(x, v_load(v + i * VW), r[i]);
+                r[4 + i] = v_fma(z, v_load(v + h->v_step + i * VW), r[4 + i]);
+            }
+        }
+        for (int i = 0; j < keys && i < 4; i++)
+            r[i] = v_fma(v_set1(p[j]), v_load(v + i * VW), r[i]);
+        for (int i = 0; i < 4; i++)
+            v_store(y + d + i * VW, v_add(r[i], r[4 + i]));
     }
     for (; d < h->v_depth; d += VW) {
         size_t left = h->v_depth - d < VW ? h->v_depth - d : VW;
