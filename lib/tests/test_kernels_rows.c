@@ -125,7 +125,7 @@ static const struct curve {
     {"softsign", OX_UNARY_SOFTSIGN, truth_softsign, 2, 0, 0, 0, 0, 0},
     {"sqrt", OX_UNARY_SQRT, truth_sqrt, 0.5001, 0, 0, 0, 0, 0},
     {"square", OX_UNARY_SQUARE, truth_square, 0.5001, 0, 0, 0, 0, 0},
-    {"swish", OX_UNARY_SWISH, truth_swish, 5, 1.0 / 32, 0, 0x1p-119, 1, 0},
+    {"swish", OX_UNARY_SWISH, truth_swish, 4, 1.0 / 32, 0, 0x1p-119, 1, 0},
     {"tanh", OX_UNARY_TANH, truth_tanh, 3, 0, 0, 0, 0, 0},
     {"threshold", OX_UNARY_THRESHOLD, truth_threshold, 0, 0, 0, 0, 1, 0}};
 
