@@ -184,6 +184,17 @@ const struct ox_expr *ox_dim_expr(struct ox_rewrite *rw, const struct ox_value *
     return axis >= 0 && axis < (int)type->rank ? type->dims[axis] : NULL;
 }
 
+struct ox_value *ox_matrix_behind(struct ox_rewrite *rw, struct ox_value *value, bool *turned)
+{
+    struct ox_node *transpose = value ? ox_made_by(rw, value, "Transpose", false) : NULL;
+    struct ox_value *matrix = transpose ? ox_input(transpose, 0) : value;
+    const struct ox_stored *stored = matrix ? ox_rw_stored(rw, matrix) : NULL;
+    size_t n = 0;
+    const int64_t *perm = transpose ? ox_attr_ints(transpose, "perm", &n) : NULL;
+    *turned = transpose && (n != 2 || perm[0] == 1);
+    return stored && stored->rank == 2 ? matrix : NULL;
+}
+
 int64_t ox_dim_of(struct ox_rewrite *rw, const struct ox_value *value, int axis)
 {
     int64_t dim;

@@ -43,6 +43,10 @@ const struct ox_tensor *ox_const_floats(struct ox_rewrite *rw, const struct ox_v
 bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const char **name,
                       float *a, float *b);
 
+/* The constant matrix that `value` is, or of which a Transpose makes it (*turned); NULL. What is tied to an embedding is too large to be
+ * folded. */
+struct ox_value *ox_matrix_behind(struct ox_rewrite *rw, struct ox_value *value, bool *turned);
+
 /* Whether every value of the one type is a value of the other. */
 bool ox_cast_is_exact(enum ox_dtype from, enum ox_dtype to);
 /* A Pad of zeros before a convolution with that many spatial axes, used by it alone, becomes its attribute. */

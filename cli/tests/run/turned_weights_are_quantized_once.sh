@@ -1,5 +1,5 @@
-# Weights that are stored turned around and quantized behind that, as onnxruntime's quantizer leaves the product that shares a large table
-# of words: turned and quantized before the first run, not in each.
+# Weights that are stored turned around and quantized behind that, of a product that shares a large table of words: turned and quantized
+# before the first run, not in each.
 yes '>?' | head -c 20971520 >w.bin
 cat >m.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17]>

@@ -203,20 +203,36 @@ static struct ox_node *added_channels(struct ox_rewrite *rw, const struct ox_nod
     return *list ? add : NULL;
 }
 
+/* Codes of weights that a Transpose turns are taken as they are stored. */
+static bool take_turned(struct ox_rewrite *rw, struct ox_codes *codes)
+{
+    bool turned = false;
+    struct ox_value *matrix = ox_matrix_behind(rw, codes->codes, &turned);
+    if (!matrix || !turned)
+        return false;
+    codes->codes = matrix;
+    codes->axis = 1 - (codes->axis + 2) % 2;
+    return true;
+}
+
 static bool on_matmul(struct ox_rewrite *rw, struct ox_node *node)
 {
     struct ox_codes a, b;
     struct ox_value *list = NULL;
-    if (!ox_codes_of_one(rw, ox_input(node, 0), &a) || !ox_codes_of(rw, ox_input(node, 1), &b) ||
-        !is_right_side(rw, &b, 1) || ox_rank_of(rw, a.codes) < 2 || ox_rank_of(rw, b.codes) < 2 ||
-        ox_rw_stored(rw, a.codes))
+    if (!ox_codes_of_one(rw, ox_input(node, 0), &a) || !ox_codes_of(rw, ox_input(node, 1), &b))
+        return false;
+    const bool turned = take_turned(rw, &b);
+    if (!is_right_side(rw, &b, !turned) || ox_rank_of(rw, a.codes) < 2 ||
+        ox_rank_of(rw, b.codes) < 2 || ox_rw_stored(rw, a.codes))
         return false;
     const struct ox_stored *weights = ox_rw_stored(rw, b.codes);
     struct ox_node *add =
-        weights && weights->rank == 2 ? added(rw, node, weights->dims[1], &list) : NULL;
+        weights && weights->rank == 2 ? added(rw, node, weights->dims[!turned], &list) : NULL;
     const struct sink sink = follow(rw, add ? add->outputs[0] : node->outputs[0]);
     if (add)
         ox_rw_remove(rw, add);
+    if (turned)
+        set_int(rw, node, "transB", 1);
     become(rw, node, "IntegerMatMul", &a, &b, list, &sink);
     return true;
 }
@@ -311,11 +327,13 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_node *mul = cast ? ox_used_by(rw, cast->outputs[0], "Mul") : NULL;
     struct ox_value *by = mul ? ox_other_input(mul, cast->outputs[0]) : NULL, *list = NULL;
     const struct ox_node *scales = by ? ox_made_by(rw, by, "Mul", false) : NULL;
-    const struct ox_stored *weights = ox_rw_stored(rw, ox_input(node, 1));
+    struct ox_codes w = {.codes = ox_input(node, 1)};
+    const bool turned = !conv && take_turned(rw, &w);
+    const struct ox_stored *weights = ox_rw_stored(rw, w.codes);
     if (!scales || ox_attr_int(cast, "to", 0) != OX_FLOAT32 || !weights ||
         ox_dtype_of_value(rw, by) != OX_FLOAT32 || !ox_input(scales, 0) || !ox_input(scales, 1))
         return false;
-    const int64_t n = weights->rank ? weights->dims[conv ? 0 : weights->rank - 1] : 0;
+    const int64_t n = weights->rank ? weights->dims[conv || turned ? 0 : weights->rank - 1] : 0;
     const int which = ox_rw_stored(rw, scales->inputs[1]) != NULL;
     struct ox_value *a_scale = scales->inputs[!which];
     struct ox_value *w_scale =
@@ -335,7 +353,8 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_node *add = (conv ? added_channels : added)(rw, mul, n, &list);
     const struct ox_codes x = {
         .codes = node->inputs[0], .scale = a_scale, .zero = ox_input(node, 2)};
-    const struct ox_codes w = {.codes = node->inputs[1], .scale = w_scale, .zero = zero};
+    w.scale = w_scale;
+    w.zero = zero;
     const struct sink sink = {
         .out = add ? add->outputs[0] : mul->outputs[0], .least = -INFINITY, .most = INFINITY};
     ox_rw_remove(rw, cast);
@@ -344,6 +363,8 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
         ox_rw_remove(rw, add);
     if (conv) /* see saturates() of ops/int8/int8.c */
         set_int(rw, node, "exact", 1);
+    if (turned)
+        set_int(rw, node, "transB", 1);
     become(rw, node, conv ? "IntegerConv" : "IntegerMatMul", &x, &w, list, &sink);
     return true;
 }

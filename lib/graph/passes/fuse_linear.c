@@ -62,27 +62,13 @@ static void begin_transposed(struct ox_rewrite *rw, struct ox_node *node)
         rw->failed |= !ox_node_set_int(node, "transposed", 1);
 }
 
-/* The constant matrix that `value` is, or is the transpose of: what is tied to an embedding is too large to be folded. */
-static struct ox_value *const_matrix(struct ox_rewrite *rw, struct ox_value *value, bool *turned)
-{
-    struct ox_node *transpose = value ? ox_made_by(rw, value, "Transpose", false) : NULL;
-    *turned = transpose != NULL;
-    if (transpose)
-        value = ox_input(transpose, 0);
-    if (!is_float_const(rw, value) || ox_rw_stored(rw, value)->rank != 2)
-        return NULL;
-    size_t n = 0;
-    const int64_t *perm = transpose ? ox_attr_ints(transpose, "perm", &n) : NULL;
-    *turned = *turned && (n != 2 || perm[0] == 1);
-    return value;
-}
-
 /* By constant weights of rank 2; A of any rank but 1, whose last axis is summed over. */
 static void begin_matmul(struct ox_rewrite *rw, struct ox_node *node)
 {
     bool turned;
-    struct ox_value *weights = const_matrix(rw, ox_input(node, 1), &turned);
-    if (!ox_input(node, 0) || !weights || !node->outputs[0] || ox_rank_of(rw, node->inputs[0]) < 2)
+    struct ox_value *weights = ox_matrix_behind(rw, ox_input(node, 1), &turned);
+    if (!ox_input(node, 0) || !is_float_const(rw, weights) || !node->outputs[0] ||
+        ox_rank_of(rw, node->inputs[0]) < 2)
         return;
     struct ox_value *in[N_IN] = {node->inputs[0], weights};
     ox_rw_become(rw, node, "FusedMatMul", OX_OWN_DOMAIN, in, N_IN);
