@@ -21,7 +21,6 @@
 void ox_compute_avx512(struct ox_compute *t)
 {
     fill_table(t);
-    memset(t->pool_lines, 0, sizeof t->pool_lines);
     t->depth_most = 512;
     t->block_floats = 1 << 17;
     t->packed_rows = 5;
