@@ -63,7 +63,8 @@ static inline void turn_lines(bool high, bool wide, bool more, const float *x, s
     for (size_t i = 0; more && i < LINE_FLOATS; i++)
         __builtin_prefetch(x + (LINE_FLOATS + i) * ldx);
 #ifdef v_turn_square
-    if (high && wide) {
+    if (high && wide &&
+        ldy % LINE_FLOATS == 0) { /* else its stores would each fill parts of two lines */
         v_turn_square(x, ldx, y, ldy);
         return;
     }

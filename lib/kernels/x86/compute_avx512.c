@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "kernels/compute.h"
 #include "kernels/cpu.h"
@@ -17,6 +16,30 @@
 #include "kernels/compute_tmpl.h"
 
 #include "kernels/winograd_strided_tmpl.h"
+
+/* The last eight channels or fewer, of which half a vector is enough: AVX2 has its quick forms for eight. */
+static void depthwise_with_half(const struct ox_depthwise *d)
+{
+    enum { HALF = VW / 2, RUNS_MOST = 8 };
+    const size_t rest = d->channels % VW, whole = d->channels - rest;
+    if (rest == 0 || rest > HALF || d->rows > RUNS_MOST || d->cols < 5) {
+        depthwise(d);
+        return;
+    }
+    struct ox_depthwise part = *d;
+    const float *row[RUNS_MOST];
+    part.channels = whole;
+    if (whole)
+        depthwise(&part);
+    for (unsigned r = 0; r < d->rows; r++)
+        row[r] = d->row[r] + whole;
+    part.channels = rest;
+    part.row = row;
+    part.weights += whole;
+    part.bias = d->bias ? d->bias + whole : NULL;
+    part.out += whole;
+    ox_compute(OX_CPU_AVX2)->depthwise(&part);
+}
 
 void ox_compute_avx512(struct ox_compute *t)
 {
@@ -37,4 +60,5 @@ void ox_compute_avx512(struct ox_compute *t)
     t->winograd_in[OX_WINOGRAD_STRIDED] = winograd_in_strided;
     t->winograd_out[OX_WINOGRAD_STRIDED] = winograd_out_strided;
     t->transpose = transpose_floats;
+    t->depthwise = depthwise_with_half;
 }
