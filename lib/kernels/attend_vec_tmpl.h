@@ -6,6 +6,18 @@
 #define V_QUERIES 2
 #endif
 
+#define ACROSS 1
+#define NAMED(x) x##_least_wide
+#define ROWS V_ROWS_ONE
+#include "kernels/attend_tile_vec_tmpl.h"
+#define NAMED(x) x##_least_4
+#define ROWS 4
+#include "kernels/attend_tile_vec_tmpl.h"
+#define NAMED(x) x##_least_1
+#define ROWS 1
+#include "kernels/attend_tile_vec_tmpl.h"
+#undef ACROSS
+
 #define ACROSS 2
 #define NAMED(x) x##_wide
 #define ROWS V_ROWS
@@ -45,6 +57,14 @@ struct attend_tiles {
                      float *y);
 };
 
+static const struct attend_tiles least_queries = {.across = 1,
+                                                  .rows = V_ROWS_ONE,
+                                                  .scores_wide = scores_least_wide,
+                                                  .scores_4 = scores_least_4,
+                                                  .scores_1 = scores_least_1,
+                                                  .values_wide = values_least_wide,
+                                                  .values_4 = values_least_4,
+                                                  .values_1 = values_least_1};
 static const struct attend_tiles few_queries = {.across = 2,
                                                 .rows = V_ROWS,
                                                 .scores_wide = scores_wide,
@@ -71,8 +91,7 @@ static const struct attend_tiles *tiles_for(size_t n)
     if (n > 2 * VW)
         return &many_queries;
 #endif
-    (void)n;
-    return &few_queries;
+    return n > VW ? &few_queries : &least_queries;
 }
 
 enum { LANES_MOST = V_QUERIES * VW };
@@ -164,29 +183,35 @@ static void block_mask(const struct ox_attend_head *h, size_t lanes, size_t from
 static void block_softmax(size_t lanes, size_t keys, float *s, float *most, float *sum,
                           float *factor)
 {
-    for (size_t i = 0; i < lanes; i += 2 * VW, s += 2 * VW) {
-        VF m0 = v_load(most + i), m1 = v_load(most + i + VW);
-        const VF old0 = m0, old1 = m1;
-        for (size_t j = 0; j < keys; j++) {
+    for (size_t i = 0; i < lanes; i += VW, s += VW) {
+        const VF old = v_load(most + i);
+        VF m0 = old, m1 = old;
+        size_t j = 0;
+        for (; j + 2 <= keys; j += 2) {
             m0 = v_max(v_load(s + j * lanes), m0);
-            m1 = v_max(v_load(s + j * lanes + VW), m1);
+            m1 = v_max(v_load(s + (j + 1) * lanes), m1);
         }
-        VF f0 = vm_exp_low(v_sub(old0, m0)), f1 = vm_exp_low(v_sub(old1, m1));
-        VF r0 = v_mul(v_load(sum + i), f0), r1 = v_mul(v_load(sum + i + VW), f1);
-        for (size_t j = 0; j < keys; j++) {
+        m0 = v_max(m1, m0);
+        if (j < keys)
+            m0 = v_max(v_load(s + j * lanes), m0);
+        const VF f = vm_exp_low(v_sub(old, m0));
+        VF r0 = v_mul(v_load(sum + i), f), r1 = v_zero();
+        for (j = 0; j + 2 <= keys; j += 2) {
             VF e0 = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
-            VF e1 = vm_exp_low(v_sub(v_load(s + j * lanes + VW), m1));
+            VF e1 = vm_exp_low(v_sub(v_load(s + (j + 1) * lanes), m0));
             v_store(s + j * lanes, e0);
-            v_store(s + j * lanes + VW, e1);
+            v_store(s + (j + 1) * lanes, e1);
             r0 = v_add(r0, e0);
             r1 = v_add(r1, e1);
         }
+        if (j < keys) {
+            VF e = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
+            v_store(s + j * lanes, e);
+            r0 = v_add(r0, e);
+        }
         v_store(most + i, m0);
-        v_store(most + i + VW, m1);
-        v_store(sum + i, r0);
-        v_store(sum + i + VW, r1);
-        v_store(factor + i, f0);
-        v_store(factor + i + VW, f1);
+        v_store(sum + i, v_add(r0, r1));
+        v_store(factor + i, f);
     }
 }
 

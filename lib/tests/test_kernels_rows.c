@@ -356,8 +356,8 @@ END_TEST
 
 static const struct {
     size_t queries, keys, depth, v_depth;
-} heads[] = {{1, 1, 1, 1},      {3, 5, 4, 3},      {17, 33, 9, 10},
-             {40, 300, 64, 64}, {33, 129, 37, 71}, {2, 260, 80, 16}};
+} heads[] = {{1, 1, 1, 1},      {3, 5, 4, 3},     {17, 33, 9, 10},  {40, 300, 64, 64},
+             {33, 129, 37, 71}, {2, 260, 80, 16}, {16, 129, 20, 9}, {12, 301, 72, 40}};
 
 enum { MASK_NONE, MASK_KEYS, MASK_FULL, MASK_TURNED, MASKS };
 
