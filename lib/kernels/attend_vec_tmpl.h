@@ -44,6 +44,19 @@
 #undef ACROSS
 #endif
 
+#define NAMED(x) x##_of_4
+#define ROWS 4
+#include "kernels/attend_few_vec_tmpl.h"
+#define NAMED(x) x##_of_6
+#define ROWS 6
+#include "kernels/attend_few_vec_tmpl.h"
+#define NAMED(x) x##_of_8
+#define ROWS 8
+#include "kernels/attend_few_vec_tmpl.h"
+#define NAMED(x) x##_of_12
+#define ROWS 12
+#include "kernels/attend_few_vec_tmpl.h"
+
 struct attend_tiles {
     size_t across, rows; /* vectors of queries; keys, or columns of values, of the widest tile */
     void (*scores_wide)(size_t depth, const float *q, const float *k, size_t step, float *s);
@@ -143,6 +156,25 @@ static void block_values(const struct ox_attend_head *h, const struct attend_til
         t->values_1(keys, p, v + d, h->v_step, factor, y + d * lanes);
 }
 
+/* Whether values go along the lanes: registers hold the sums of so few queries, and lanes would be empty. */
+static bool values_along(size_t n)
+{
+    return n <= V_ROWS && n < VW;
+}
+
+static void few_values(const struct ox_attend_head *h, size_t n, size_t at, size_t keys,
+                       const float *p, const float *factor, float *y)
+{
+    if (n <= 4)
+        values_of_4(h, at, keys, p, VW, factor, y);
+    else if (n <= 6)
+        values_of_6(h, at, keys, p, VW, factor, y);
+    else if (n <= 8)
+        values_of_8(h, at, keys, p, VW, factor, y);
+    else
+        values_of_12(h, at, keys, p, VW, factor, y);
+}
+
 /* Caps and masks the scores of a block: queries [from, from + n), keys [at, at + keys). */
 static void block_mask(const struct ox_attend_head *h, size_t lanes, size_t from, size_t n,
                        size_t at, size_t keys, float *s, float *turned)
@@ -236,6 +268,7 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
 {
     const struct attend_tiles *tiles = tiles_for(n);
     const size_t lanes = tiles->across * VW;
+    const bool along = values_along(n);
     float *q = work, *y = q + h->depth * lanes, *s = y + h->v_depth * lanes;
     float *turned = s + OX_ATTEND_KEYS * lanes;
     float most[LANES_MOST], sum[LANES_MOST], factor[LANES_MOST];
@@ -258,10 +291,18 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
         block_scores(h, tiles, q, at, keys, s);
         block_mask(h, lanes, from, n, at, keys, s, turned);
         block_softmax(lanes, keys, s, most, sum, factor);
-        block_values(h, tiles, at, keys, s, factor, y);
+        if (along)
+            few_values(h, n, at, keys, s, factor, y);
+        else
+            block_values(h, tiles, at, keys, s, factor, y);
     }
     for (size_t i = 0; i < lanes; i++)
         factor[i] = sum[i] == 0 && (h->none_is_0 || h->has_sink) ? 0 : 1 / sum[i];
+    for (size_t i = 0; along && i < n; i++)
+        binary_mul_right_one(h->v_depth, y + i * h->v_depth, &factor[i],
+                             h->y + (from + i) * h->y_step);
+    if (along)
+        return;
     for (size_t d = 0; d < h->v_depth; d++)
         binary_mul_both(lanes, y + d * lanes, factor, y + d * lanes);
     turn(h->v_depth, n, y, lanes, h->y + from * h->y_step, h->y_step);
@@ -292,7 +333,8 @@ static void one_scores(const struct ox_attend_head *h, const float *q, const flo
         s[j] = h->scale * dot(n, q, first + j * step);
 }
 
-/* y = sum over keys of p[j] v[j], eight vectors of y at a time, or four of which every other key has sums of its own. */
+/* y = sum over keys of p[j] v[j], eight vectors of y at a time, or four of which every other key has sums of its own, or one with
+ * four sums. */
 static void one_values(const struct ox_attend_head *h, const float *first, size_t keys,
                        const float *p, float *y)
 {
@@ -330,10 +372,16 @@ static void one_values(const struct ox_attend_head *h, const float *first, size_
     }
     for (; d < h->v_depth; d += VW) {
         size_t left = h->v_depth - d < VW ? h->v_depth - d : VW;
-        VF r = v_zero();
-        for (size_t j = 0; j < keys; j++)
-            r = v_fma(v_set1(p[j]), get(first + j * h->v_step + d, left), r);
-        put(y + d, r, left);
+        const float *v = first + d;
+        VF r[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+        size_t j = 0;
+        for (; j + 4 <= keys; j += 4, v += 4 * h->v_step) {
+            for (size_t i = 0; i < 4; i++)
+                r[i] = v_fma(v_set1(p[j + i]), get(v + i * h->v_step, left), r[i]);
+        }
+        for (; j < keys; j++, v += h->v_step)
+            r[0] = v_fma(v_set1(p[j]), get(v, left), r[0]);
+        put(y + d, v_add(v_add(r[0], r[1]), v_add(r[2], r[3])), left);
     }
 }
 
