@@ -6,6 +6,18 @@
 #define V_QUERIES 2
 #endif
 
+#define ACROSS 1
+#define NAMED(x) x##_least_wide
+#define ROWS V_ROWS_ONE
+#include "kernels/attend_tile_vec_tmpl.h"
+#define NAMED(x) x##_least_4
+#define ROWS 4
+#include "kernels/attend_tile_vec_tmpl.h"
+#define NAMED(x) x##_least_1
+#define ROWS 1
+#include "kernels/attend_tile_vec_tmpl.h"
+#undef ACROSS
+
 #define ACROSS 2
 #define NAMED(x) x##_wide
 #define ROWS V_ROWS
@@ -32,6 +44,19 @@
 #undef ACROSS
 #endif
 
+#define NAMED(x) x##_of_4
+#define ROWS 4
+#include "kernels/attend_few_vec_tmpl.h"
+#define NAMED(x) x##_of_6
+#define ROWS 6
+#include "kernels/attend_few_vec_tmpl.h"
+#define NAMED(x) x##_of_8
+#define ROWS 8
+#include "kernels/attend_few_vec_tmpl.h"
+#define NAMED(x) x##_of_12
+#define ROWS 12
+#include "kernels/attend_few_vec_tmpl.h"
+
 struct attend_tiles {
     size_t across, rows; /* vectors of queries; keys, or columns of values, of the widest tile */
     void (*scores_wide)(size_t depth, const float *q, const float *k, size_t step, float *s);
@@ -45,6 +70,14 @@ struct attend_tiles {
                      float *y);
 };
 
+static const struct attend_tiles least_queries = {.across = 1,
+                                                  .rows = V_ROWS_ONE,
+                                                  .scores_wide = scores_least_wide,
+                                                  .scores_4 = scores_least_4,
+                                                  .scores_1 = scores_least_1,
+                                                  .values_wide = values_least_wide,
+                                                  .values_4 = values_least_4,
+                                                  .values_1 = values_least_1};
 static const struct attend_tiles few_queries = {.across = 2,
                                                 .rows = V_ROWS,
                                                 .scores_wide = scores_wide,
@@ -71,8 +104,7 @@ static const struct attend_tiles *tiles_for(size_t n)
     if (n > 2 * VW)
         return &many_queries;
 #endif
-    (void)n;
-    return &few_queries;
+    return n > VW ? &few_queries : &least_queries;
 }
 
 enum { LANES_MOST = V_QUERIES * VW };
@@ -124,6 +156,25 @@ static void block_values(const struct ox_attend_head *h, const struct attend_til
         t->values_1(keys, p, v + d, h->v_step, factor, y + d * lanes);
 }
 
+/* Whether values go along the lanes: registers hold the sums of so few queries, and lanes would be empty. */
+static bool values_along(size_t n)
+{
+    return n <= V_ROWS && n < VW;
+}
+
+static void few_values(const struct ox_attend_head *h, size_t n, size_t at, size_t keys,
+                       const float *p, const float *factor, float *y)
+{
+    if (n <= 4)
+        values_of_4(h, at, keys, p, VW, factor, y);
+    else if (n <= 6)
+        values_of_6(h, at, keys, p, VW, factor, y);
+    else if (n <= 8)
+        values_of_8(h, at, keys, p, VW, factor, y);
+    else
+        values_of_12(h, at, keys, p, VW, factor, y);
+}
+
 /* Caps and masks the scores of a block: queries [from, from + n), keys [at, at + keys). */
 static void block_mask(const struct ox_attend_head *h, size_t lanes, size_t from, size_t n,
                        size_t at, size_t keys, float *s, float *turned)
@@ -164,29 +215,35 @@ static void block_mask(const struct ox_attend_head *h, size_t lanes, size_t from
 static void block_softmax(size_t lanes, size_t keys, float *s, float *most, float *sum,
                           float *factor)
 {
-    for (size_t i = 0; i < lanes; i += 2 * VW, s += 2 * VW) {
-        VF m0 = v_load(most + i), m1 = v_load(most + i + VW);
-        const VF old0 = m0, old1 = m1;
-        for (size_t j = 0; j < keys; j++) {
+    for (size_t i = 0; i < lanes; i += VW, s += VW) {
+        const VF old = v_load(most + i);
+        VF m0 = old, m1 = old;
+        size_t j = 0;
+        for (; j + 2 <= keys; j += 2) {
             m0 = v_max(v_load(s + j * lanes), m0);
-            m1 = v_max(v_load(s + j * lanes + VW), m1);
+            m1 = v_max(v_load(s + (j + 1) * lanes), m1);
         }
-        VF f0 = vm_exp_low(v_sub(old0, m0)), f1 = vm_exp_low(v_sub(old1, m1));
-        VF r0 = v_mul(v_load(sum + i), f0), r1 = v_mul(v_load(sum + i + VW), f1);
-        for (size_t j = 0; j < keys; j++) {
+        m0 = v_max(m1, m0);
+        if (j < keys)
+            m0 = v_max(v_load(s + j * lanes), m0);
+        const VF f = vm_exp_low(v_sub(old, m0));
+        VF r0 = v_mul(v_load(sum + i), f), r1 = v_zero();
+        for (j = 0; j + 2 <= keys; j += 2) {
             VF e0 = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
-            VF e1 = vm_exp_low(v_sub(v_load(s + j * lanes + VW), m1));
+            VF e1 = vm_exp_low(v_sub(v_load(s + (j + 1) * lanes), m0));
             v_store(s + j * lanes, e0);
-            v_store(s + j * lanes + VW, e1);
+            v_store(s + (j + 1) * lanes, e1);
             r0 = v_add(r0, e0);
             r1 = v_add(r1, e1);
         }
+        if (j < keys) {
+            VF e = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
+            v_store(s + j * lanes, e);
+            r0 = v_add(r0, e);
+        }
         v_store(most + i, m0);
-        v_store(most + i + VW, m1);
-        v_store(sum + i, r0);
-        v_store(sum + i + VW, r1);
-        v_store(factor + i, f0);
-        v_store(factor + i + VW, f1);
+        v_store(sum + i, v_add(r0, r1));
+        v_store(factor + i, f);
     }
 }
 
@@ -211,6 +268,7 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
 {
     const struct attend_tiles *tiles = tiles_for(n);
     const size_t lanes = tiles->across * VW;
+    const bool along = values_along(n);
     float *q = work, *y = q + h->depth * lanes, *s = y + h->v_depth * lanes;
     float *turned = s + OX_ATTEND_KEYS * lanes;
     float most[LANES_MOST], sum[LANES_MOST], factor[LANES_MOST];
@@ -233,10 +291,18 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
         block_scores(h, tiles, q, at, keys, s);
         block_mask(h, lanes, from, n, at, keys, s, turned);
         block_softmax(lanes, keys, s, most, sum, factor);
-        block_values(h, tiles, at, keys, s, factor, y);
+        if (along)
+            few_values(h, n, at, keys, s, factor, y);
+        else
+            block_values(h, tiles, at, keys, s, factor, y);
     }
     for (size_t i = 0; i < lanes; i++)
         factor[i] = sum[i] == 0 && (h->none_is_0 || h->has_sink) ? 0 : 1 / sum[i];
+    for (size_t i = 0; along && i < n; i++)
+        binary_mul_right_one(h->v_depth, y + i * h->v_depth, &factor[i],
+                             h->y + (from + i) * h->y_step);
+    if (along)
+        return;
     for (size_t d = 0; d < h->v_depth; d++)
         binary_mul_both(lanes, y + d * lanes, factor, y + d * lanes);
     turn(h->v_depth, n, y, lanes, h->y + from * h->y_step, h->y_step);
@@ -267,7 +333,8 @@ static void one_scores(const struct ox_attend_head *h, const float *q, const flo
         s[j] = h->scale * dot(n, q, first + j * step);
 }
 
-/* y = sum over keys of p[j] v[j], eight vectors of y at a time, or four of which every other key has sums of its own. */
+/* y = sum over keys of p[j] v[j], eight vectors of y at a time, or four of which every other key has sums of its own, or one with
+ * four sums. */
 static void one_values(const struct ox_attend_head *h, const float *first, size_t keys,
                        const float *p, float *y)
 {
@@ -305,10 +372,16 @@ static void one_values(const struct ox_attend_head *h, const float *first, size_
     }
     for (; d < h->v_depth; d += VW) {
         size_t left = h->v_depth - d < VW ? h->v_depth - d : VW;
-        VF r = v_zero();
-        for (size_t j = 0; j < keys; j++)
-            r = v_fma(v_set1(p[j]), get(first + j * h->v_step + d, left), r);
-        put(y + d, r, left);
+        const float *v = first + d;
+        VF r[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+        size_t j = 0;
+        for (; j + 4 <= keys; j += 4, v += 4 * h->v_step) {
+            for (size_t i = 0; i < 4; i++)
+                r[i] = v_fma(v_set1(p[j + i]), get(v + i * h->v_step, left), r[i]);
+        }
+        for (; j < keys; j++, v += h->v_step)
+            r[0] = v_fma(v_set1(p[j]), get(v, left), r[0]);
+        put(y + d, v_add(v_add(r[0], r[1]), v_add(r[2], r[3])), left);
     }
 }
 

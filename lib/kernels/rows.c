@@ -323,7 +323,7 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
 
 #define ROWS_TABLE plain
 #define ROWS_LANES 8
-#define ROWS_LEAST 8
+#define ROWS_SINGLY 2
 #include "kernels/rows_table_tmpl.h"
 
 static struct ox_rows tables[OX_CPU_LEVELS];

@@ -97,8 +97,8 @@ struct ox_attend_head {
 
 struct ox_rows {
     enum ox_cpu level;
-    size_t attend_lanes; /* queries that are worked on side by side */
-    size_t attend_least; /* as many as a few of them take as long as */
+    size_t attend_lanes;  /* queries that are worked on side by side */
+    size_t attend_singly; /* up to so many are faster one by one */
 
     void (*unary[OX_UNARIES])(size_t n, const float *x, float *y, float a, float b);
     void (*binary[OX_BINARIES][OX_ROW_FORMS])(size_t n, const float *a, const float *b, float *y);

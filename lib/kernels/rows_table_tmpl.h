@@ -1,12 +1,12 @@
 /* The table of row kernels, called ROWS_TABLE, of the functions that the includer has under these names; attention packs
- * ROWS_LANES keys side by side, ROWS_LEAST at the least. */
+ * ROWS_LANES queries side by side where they are more than ROWS_SINGLY. */
 #define BOTH_FORMS(name)                                                                           \
     {                                                                                              \
         name##_both, name##_left_one, name##_right_one                                             \
     }
 
 static const struct ox_rows ROWS_TABLE = {.attend_lanes = ROWS_LANES,
-                                          .attend_least = ROWS_LEAST,
+                                          .attend_singly = ROWS_SINGLY,
                                           .unary = {[OX_UNARY_ABS] = unary_abs,
                                                     [OX_UNARY_ACOS] = unary_acos,
                                                     [OX_UNARY_AFFINE] = unary_affine,
@@ -64,4 +64,4 @@ static const struct ox_rows ROWS_TABLE = {.attend_lanes = ROWS_LANES,
 #undef BOTH_FORMS
 #undef ROWS_TABLE
 #undef ROWS_LANES
-#undef ROWS_LEAST
+#undef ROWS_SINGLY

@@ -474,7 +474,7 @@ static void norm(size_t n, struct ox_norm_row *row)
 
 #define ROWS_TABLE stamped
 #define ROWS_LANES (V_QUERIES * VW)
-#define ROWS_LEAST (2 * VW)
+#define ROWS_SINGLY (VW < 8 ? VW / 2 : 4)
 #include "kernels/rows_table_tmpl.h"
 
 void VISA(ox_rows)(struct ox_rows *t)

@@ -12,8 +12,8 @@
 #define VF float32x4_t
 #define VI int32x4_t
 #define VM uint32x4_t
-/* Floats of a vector; rows of the widest register tile that is two vectors wide. */
-enum { VW = 4, V_ROWS = 12 };
+/* Floats of a vector; rows of the widest register tile that is two vectors wide, and one. */
+enum { VW = 4, V_ROWS = 12, V_ROWS_ONE = 16 };
 
 static const uint32_t v_tails[8] = {~0u, ~0u, ~0u, ~0u};
 

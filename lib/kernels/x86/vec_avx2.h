@@ -11,8 +11,8 @@
 #define VF __m256
 #define VI __m256i
 #define VM __m256
-/* Floats of a vector; rows of the widest register tile that is two vectors wide. */
-enum { VW = 8, V_ROWS = 6 };
+/* Floats of a vector; rows of the widest register tile that is two vectors wide, and one. */
+enum { VW = 8, V_ROWS = 6, V_ROWS_ONE = 8 };
 
 static const int32_t v_tails[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 

@@ -11,8 +11,8 @@
 #define VF __m512
 #define VI __m512i
 #define VM __mmask16
-/* Floats of a vector; rows of the widest register tile that is two vectors wide. */
-enum { VW = 16, V_ROWS = 12 };
+/* Floats of a vector; rows of the widest register tile that is two vectors wide, and one. */
+enum { VW = 16, V_ROWS = 12, V_ROWS_ONE = 16 };
 /* Vectors of queries that attention works on side by side: fewer loads for as many products than of two. */
 #define V_QUERIES 4
 

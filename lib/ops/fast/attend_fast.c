@@ -107,7 +107,7 @@ enum ox_status ox_heads_run(struct ox_run *r, const struct ox_heads *given, stru
         return OX_OK;
     job.lanes = job.rows->attend_lanes;
     job.blocks = (h->queries - 1) / job.lanes + 1;
-    job.singly = h->queries * 3 <= job.rows->attend_least;
+    job.singly = h->queries <= job.rows->attend_singly;
     job.work_floats = ox_attend_work(job.rows, &sizes);
     const bool keys = wants_gathered(h, &h->k_at, h->depth, job.lanes);
     const bool values = wants_gathered(h, &h->v_at, h->v_depth, job.lanes);
