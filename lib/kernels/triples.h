@@ -8,6 +8,8 @@
 
 #include "kernels/compute.h"
 
+struct ox_few_parts;
+
 enum {
     OX_TRIPLES_ROWS = 16,                                /* rows, and columns, of a tile */
     OX_TRIPLES_COLS = 2 * OX_TRIPLES_ROWS,               /* of a panel */
@@ -45,6 +47,8 @@ struct ox_triples {
     /* Of a packed panel; true when it has none. */
     bool (*panel)(size_t depth, const float *b, uint16_t *out);
     void (*block)(struct ox_triples_block *b);
+    /* By weights of few bits (few_bits_parts.h). */
+    void (*columns)(const struct ox_few_parts *p, size_t first, size_t cols);
 };
 
 /* Whether sums over k for so many rows and columns gain by parts: depends on the shape alone. */

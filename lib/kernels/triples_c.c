@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense_impl.h"
+#include "kernels/few_bits_parts.h"
 #include "kernels/triples.h"
 
 enum {
@@ -111,4 +112,4 @@ static void block(struct ox_triples_block *b)
     b->next_extreme = b->next && panel(b->next_depth, b->next, b->next_out);
 }
 
-const struct ox_triples ox_triples_c = {begin, end, rows, panel, block};
+const struct ox_triples ox_triples_c = {begin, end, rows, panel, block, ox_few_parts_columns_c};

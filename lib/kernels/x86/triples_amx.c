@@ -4,6 +4,7 @@
 
 #if defined(__AMX_BF16__) && defined(__AMX_TILE__)
 #include "kernels/dense_impl.h"
+#include "kernels/few_bits_parts.h"
 #include "kernels/inline.h"
 #include "kernels/x86/amx_tiles.h"
 #include "kernels/x86/vec_avx512.h"
@@ -274,7 +275,8 @@ static void block(struct ox_triples_block *b)
         strips(b, false);
 }
 
-static const struct ox_triples table = {begin, ox_amx_end, rows, panel, block};
+static const struct ox_triples table = {begin, ox_amx_end, rows,
+                                        panel, block,      ox_few_parts_columns_amx};
 
 const struct ox_triples *ox_triples_amx(void)
 {

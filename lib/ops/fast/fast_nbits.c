@@ -4,6 +4,7 @@
 
 #include "kernels/dense.h"
 #include "kernels/few_bits_bytes.h"
+#include "kernels/few_bits_parts.h"
 #include "ops/contrib/nbits.h"
 #include "ops/fast/fast.h"
 
@@ -64,6 +65,30 @@ static enum ox_status run_bytes(struct ox_run *r, struct job *j, bool *done, str
     if (*done)
         ox_spread(r->env, (p->n + COLS - 1) / COLS,
                   (double)CODE_COSTS * (double)p->n * (double)p->w.k, bytes_task, j);
+    return OX_OK;
+}
+
+/* False in *done: rows have no parts, and go as floats. */
+static enum ox_status run_parts(struct ox_run *r, const struct job *j, bool *done,
+                                struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    const struct ox_triples *t = ox_compute(ox_cpu())->triples;
+    const size_t group = ox_few_parts_group(j->w, p->m);
+    uint16_t *rows = ox_run_work(r, ox_few_parts_bytes(j->w, group), 1, err);
+    if (!rows)
+        return OX_NO_MEMORY;
+    *done = true;
+    for (size_t first = 0; *done && first < p->m; first += group) {
+        const struct ox_few_parts made = {.w = j->w,
+                                          .m = p->m - first < group ? p->m - first : group,
+                                          .n = p->n,
+                                          .bias = p->bias,
+                                          .c = p->y + first * p->n,
+                                          .ldc = p->n};
+        *done = ox_few_parts_run(r->env, t, &made, p->a + first * p->w.k, rows);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
     return OX_OK;
 }
 
@@ -155,6 +180,12 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
     if (j.of_bytes) {
         bool done;
         OX_TRY(run_bytes(r, &j, &done, err));
+        if (done)
+            return OX_OK;
+    }
+    if (ox_few_parts_pay(ox_compute(ox_cpu())->triples, j.w, p->m, p->n)) {
+        bool done;
+        OX_TRY(run_parts(r, &j, &done, err));
         if (done)
             return OX_OK;
     }
