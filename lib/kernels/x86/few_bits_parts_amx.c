@@ -76,7 +76,7 @@ INLINE void make(const struct ox_few_bits *w, const unsigned bits, const bool ze
         const uint8_t *at = w->codes + column * bytes + step * line;
         uint16_t *to = out->tiles[j / TALL][0] + j % TALL * DEEP;
         for (size_t i = 0; i < STEPS * line; i += LINE)
-            __builtin_prefetch(at + COLS * bytes + i, 0, 3);
+            __builtin_prefetch(at + COLS * bytes + i, 0, 2);
         if (whole)
             _mm_store_ps(out->scales[j], _mm_loadu_ps(scales + step));
 #pragma GCC unroll 4
