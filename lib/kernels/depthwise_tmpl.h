@@ -139,7 +139,7 @@ INLINE void depthwise_3x3_2(const struct ox_depthwise *d, size_t c, size_t x0, s
 }
 
 /* Outputs of a row that are summed at once at the most: their chains hide what each waits for. */
-enum { AT_ONCE = VW < 16 ? 8 : 16 };
+enum { AT_ONCE = VW < 16 ? 8 : 16, TWO_SEVENS = VW < 16 ? 7 : 14 };
 
 /* Any kernel: `n` outputs share each weight. */
 INLINE void depthwise_some(const struct ox_depthwise *d, size_t c, size_t x0, const unsigned n,
@@ -279,9 +279,9 @@ INLINE void depthwise_strip(const struct ox_depthwise *d, size_t c, size_t x, si
         const unsigned part = strip_part(n - i, n, most);
         i = n - i < part ? n - part : i;
         if (most > 8 && part == 16)
-            depthwise_outputs(d, form, c, x + i, 16, some, m);
+            depthwise_outputs(d, form, c, x + i, AT_ONCE, some, m);
         else if (most > 8 && part == 14)
-            depthwise_outputs(d, form, c, x + i, 14, some, m);
+            depthwise_outputs(d, form, c, x + i, TWO_SEVENS, some, m);
         else if (most > 8 && part == 7)
             depthwise_outputs(d, form, c, x + i, 7, some, m);
         else if (part == 8)

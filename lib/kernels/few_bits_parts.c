@@ -20,7 +20,7 @@ bool ox_few_parts_pay(const struct ox_triples *t, const struct ox_few_bits *w, s
 {
     enum { ROWS_LEAST = 7, COLS_LEAST = 128 };
     return t && !w->real_zeros && (w->bits == 4 || w->bits == 8) && w->block % DEEP == 0 &&
-           m >= ROWS_LEAST && n >= COLS_LEAST;
+           w->k > 0 && m >= ROWS_LEAST && n >= COLS_LEAST;
 }
 
 size_t ox_few_parts_group(const struct ox_few_bits *w, size_t m)

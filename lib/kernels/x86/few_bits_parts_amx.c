@@ -205,7 +205,8 @@ void ox_few_parts_columns_amx(const struct ox_few_parts *p, size_t first, size_t
             before = &sums[at];
         }
     }
-    add_sums(before);
+    if (before)
+        add_sums(before);
     for (size_t i = 0; i < strips; i++)
         leave(p, i * TALL, first, cols, all[i]);
 }
