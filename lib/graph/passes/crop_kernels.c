@@ -14,11 +14,6 @@ struct axis {
     int64_t first, n, pads[2];
 };
 
-static int64_t at_least_0(int64_t x)
-{
-    return x < 0 ? 0 : x;
-}
-
 /* Whether the tap lies in the map at some output. */
 static bool meets(const struct axis *a, int64_t tap)
 {
@@ -32,7 +27,8 @@ static bool comes_out(struct axis *a)
 {
     const int64_t reach = (a->n - 1) * a->dilation + 1;
     a->pads[0] = a->begin - a->first * a->dilation;
-    a->pads[1] = at_least_0((a->out - 1) * a->stride + reach - a->in - a->pads[0]);
+    const int64_t behind = (a->out - 1) * a->stride + reach - a->in - a->pads[0];
+    a->pads[1] = behind > 0 ? behind : 0;
     return (a->in + a->pads[0] + a->pads[1] - reach) / a->stride + 1 == a->out;
 }
 

@@ -136,13 +136,11 @@ static void drop(struct ox_rewrite *rw, struct ox_value *table)
 static bool pick_columns(struct ox_rewrite *rw, const struct picker *p)
 {
     enum { MOST_PICKS = 6 };
-    const struct ox_value *table = p->gather->inputs[0];
-    const struct ox_node *turn = ox_made_by(rw, table, "Transpose", false);
-    struct ox_value *in[MOST_OPERANDS] = {turn ? ox_input(turn, 0) : NULL, p->gather->inputs[1]};
-    size_t n;
-    const int64_t *perm = turn ? ox_attr_ints(turn, "perm", &n) : NULL;
-    if (!in[0] || !ox_rw_stored(rw, in[0]) || ox_rw_n_uses(rw, in[0]) < 2 || p->rank != 2 ||
-        p->picks > MOST_PICKS || (perm && (n != 2 || perm[0] != 1)))
+    struct ox_value *const table = p->gather->inputs[0];
+    bool turned;
+    struct ox_value *in[MOST_OPERANDS] = {ox_matrix_behind(rw, table, &turned),
+                                          p->gather->inputs[1]};
+    if (!in[0] || !turned || ox_rw_n_uses(rw, in[0]) < 2 || p->picks > MOST_PICKS)
         return false;
     struct ox_value *columns = ox_rw_value(
         rw, table->name,
