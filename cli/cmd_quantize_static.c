@@ -54,7 +54,8 @@ static const struct opt options[] = {
     {0, "weight-type", OPT_CHOICE, COMMON(weight_type), "TYPE",
      "qint8|quint8|qint16|quint16|qint4|quint4", "type of weights"},
     {0, "per-channel", OPT_FLAG, COMMON(per_channel), NULL, NULL,
-     "a scale for each output channel of the weights: the default, but for --compat ort; opset 13"},
+     "a scale for each output channel of the weights: the default, but for --compat ort and "
+     "matrices with fewer than 32 weights a channel, of ranges that are alike; opset 13"},
     {0, "per-tensor", OPT_FLAG, FIELD(per_tensor), NULL, NULL, "one scale for all of a weight"},
     {0, "reduce-range", OPT_FLAG, COMMON(reduce_range), NULL, NULL,
      "weights of 7 bits; --processor narrows only those that need it"},
@@ -400,6 +401,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                         args->max_drop);
     int64_t *labels = NULL;
     status = quantize_options(cli, &args->common, &chosen, lists);
+    chosen.one_scale_if_short = !chosen.per_channel;
     chosen.per_channel |= !args->per_tensor && !chosen.compat_ort;
     if (status == OX_OK && args->labels)
         status = read_labels(cli, args->labels, &chosen, &labels);

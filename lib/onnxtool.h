@@ -1584,6 +1584,9 @@ struct ox_quant_options {
     enum ox_dtype weight_type;     /* OX_INT8, OX_UINT8; static QDQ: OX_INT4, OX_INT16, ... too */
     enum ox_dtype activation_type; /* static only */
     bool per_channel;
+    /* With per_channel, static only: a matrix whose channels have fewer than 32 weights has one scale, unless the range of one is
+     * less than a quarter of another's. */
+    bool one_scale_if_short;
     bool reduce_range;
     enum ox_quant_processor processor; /* OX_QUANT_EXACT with compat_ort or reduce_range */
     bool symmetric_weights;            /* unsigned ones too; signed weights are always */

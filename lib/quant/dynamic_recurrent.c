@@ -9,8 +9,8 @@ enum ox_status ox_dynamic_recurrent(struct ox_walk *walk, struct ox_node *node, 
     return ox_quant_shrink_recurrent(walk->q, node, reason, err);
 }
 
-/* The weights [directions, rows, columns] as int8 [directions, columns, rows], which com.microsoft's LSTM wants, scales
- * [directions, rows] or [directions]. */
+/* The weights [directions, rows, columns] as 8 bits [directions, columns, rows], which com.microsoft's LSTM wants, scales
+ * [directions, rows], or [directions] as onnxruntime has them by default. uint8 around 128, which no processor adds in pairs that saturate, where int8 could. */
 static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *value,
                                   struct ox_value *out[3], const char **reason,
                                   struct ox_error *err)
@@ -22,33 +22,33 @@ static enum ox_status lstm_weight(struct ox_walk *walk, const struct ox_value *v
     struct ox_qparams params;
     enum ox_dtype real;
     OX_TRY(ox_quant_values(q, value, &in, &real, err));
-    bool fine = q->options->per_channel;
+    const bool sevens = q->options->reduce_range;
+    const enum ox_dtype type = ox_saturation_avoided(q->options) && !sevens ? OX_UINT8 : OX_INT8;
     const int64_t d = in->dims[0], r = in->dims[1], c = in->dims[2];
+    bool fine = q->options->per_channel || !q->options->compat_ort;
     const int64_t folded[] = {d * (fine ? r : 1), fine ? c : r * c}, back[] = {d, c, r};
     const int64_t shape[] = {d, r};
     const struct ox_saturation sums = ox_saturation_of_rows((size_t)(d * r), (size_t)c);
-    double widened = 1;
     struct ox_error why = {OX_OK, ""};
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&flat, in, 2, folded, err));
-    status = ox_qparams_of_tensor(&params, &q->arena, flat, 0, OX_INT8, real, true,
-                                  q->options->reduce_range, q->options->compat_ort, &why);
+    status = ox_qparams_of_tensor(&params, &q->arena, flat, 0, type, real, true, sevens,
+                                  q->options->compat_ort, &why);
     if (status == OX_INPUT) {
         *reason = ox_arena_printf(&q->arena, "its weight '%s' %s", value->name, why.message);
         status = *reason ? OX_OK : ox_no_memory(err);
         goto cleanup;
     }
     OX_TRY_CLEANUP(status);
-    if (ox_saturation_avoided(q->options))
-        OX_TRY_CLEANUP(ox_saturation_widen(&sums, 1, flat, &params, &q->arena, &widened, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&rows, budget, flat, &params, err));
     ox_quant_report_add_constant(q->report, value, "weight", flat, rows, &params);
-    ox_quant_report_add_sums(q->report, ox_saturation_can(&sums, 1, rows->data), widened);
-    OX_TRY_CLEANUP(ox_tensor_new(&turned, budget, OX_INT8, 3, back, err));
+    ox_quant_report_add_sums(q->report, type == OX_INT8 && ox_saturation_can(&sums, 1, rows->data),
+                             1);
+    OX_TRY_CLEANUP(ox_tensor_new(&turned, budget, type, 3, back, err));
     for (int64_t i = 0; i < d * r; i++) {
         for (int64_t j = 0; j < c; j++)
-            ((int8_t *)turned->data)[(i / r * c + j) * r + i % r] =
-                ((const int8_t *)rows->data)[i * c + j];
+            ((uint8_t *)turned->data)[(i / r * c + j) * r + i % r] =
+                ((const uint8_t *)rows->data)[i * c + j];
     }
     OX_TRY_CLEANUP(ox_qparams_tensors(&params, budget, &scale, &zero, err));
     OX_TRY_CLEANUP(ox_tensor_view(&scales, scale, fine ? 2 : 1, shape, err));

@@ -1,4 +1,4 @@
-/* Tables that rows are gathered from, as integers in blocks along the rows. The rows that were gathered become float, so that a runtime
+/* Tables that rows are gathered from, as integers in blocks along the rows, or of a row each. The rows that were gathered become float, so that a runtime
  * reads a byte an element; integers of 4 bits it could not gather. */
 #include "quant/gathered.h"
 
@@ -52,8 +52,6 @@ static const char *no_table(const struct tables *t, const struct ox_value *value
     const struct ox_model *model = t->q->model;
     const size_t block = t->q->options->block_size;
     const char *reason = NULL;
-    if (ox_graph_opset(model->graph, "") < 21)
-        return "DequantizeLinear takes blocks since opset 21";
     if (table->is_output)
         return "its table is an output too";
     if (stored->rank != 2)
@@ -179,15 +177,30 @@ cleanup:
     return status;
 }
 
+/* A scale a row, where DequantizeLinear takes no blocks yet. */
+static enum ox_status shrink_by_rows(struct tables *t, struct ox_node *node, const char **reason,
+                                     struct ox_error *err)
+{
+    if (!ox_row_table_serves(node, false))
+        *reason = "before opset 21 each row of a table has a scale, which outweighs short ones";
+    else
+        OX_TRY(ox_row_table_gather(t->q, node, reason, err));
+    t->gone[node->index] = !*reason;
+    return OX_OK;
+}
+
 /* All nodes that read the table of this one. */
-static enum ox_status shrink_for(struct tables *t, const struct ox_node *node, struct ox_error *err)
+static enum ox_status shrink_for(struct tables *t, struct ox_node *node, struct ox_error *err)
 {
     const struct ox_value *value = node->inputs[0];
+    const bool by_rows = ox_graph_opset(t->q->model->graph, "") < 21;
     struct ox_value *parts[2];
     const char *reason = no_table(t, value);
-    if (!reason)
+    if (!reason && by_rows)
+        OX_TRY(shrink_by_rows(t, node, &reason, err));
+    else if (!reason)
         OX_TRY(shrink(t, value, parts, &reason, err));
-    if (reason) {
+    if (reason || by_rows) {
         ox_quant_report_add_node(t->q->report, node, NULL, reason);
         return OX_OK;
     }
@@ -217,7 +230,7 @@ enum ox_status ox_quant_shrink_tables(struct ox_quant *q, struct ox_graph *graph
     if (!t.gone)
         return ox_no_memory(err);
     for (size_t i = 0; i < n; i++) {
-        const struct ox_node *node = graph->nodes[i];
+        struct ox_node *node = graph->nodes[i];
         if (has_table(node) && !t.gone[i])
             OX_TRY(shrink_for(&t, node, err));
     }

@@ -33,21 +33,51 @@ static bool weight_symmetric(const struct ox_quant_options *options)
     return ox_dtype_is_signed(options->weight_type) || options->symmetric_weights;
 }
 
+/* What a channel has beside its weights are nine bytes: scale and zero point, and the scale of its bias. One scale for all serves a matrix
+ * whose channels have few weights, of ranges that are alike. */
+static enum ox_status join_short_channels(struct ox_place *place, const struct ox_tensor *values,
+                                          struct ox_mark *mark, struct ox_error *err)
+{
+    enum { FEW = 32 };
+    const float alike = 4;
+    if (!place->q->options->one_scale_if_short || mark->axis < 0 || values->rank != 2 ||
+        values->dims[1 - mark->axis] >= FEW)
+        return OX_OK;
+    const size_t n = ox_qview_of(values, mark->axis).n;
+    float *low = ox_arena_array(&place->q->arena, 2 * n, sizeof *low), *high = low + n;
+    if (!low)
+        return ox_no_memory(err);
+    if (!ox_qparams_extremes(values, mark->axis, low, high))
+        return OX_OK; /* it is refused with its reason */
+    float least = INFINITY, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        float range = fmaxf(-low[i], high[i]);
+        if (range > 0)
+            least = fminf(least, range);
+        most = fmaxf(most, range);
+    }
+    if (most <= alike * least)
+        mark->axis = -1;
+    return OX_OK;
+}
+
 static enum ox_status constant_params(struct ox_place *place, const struct ox_value *value,
                                       struct ox_error *err)
 {
     const struct ox_quant_options *options = place->q->options;
     struct ox_mark *mark = ox_place_mark(place, value);
     bool weight = mark->kind == OX_MARK_WEIGHT;
-    bool symmetric =
-        mark->axis >= 0 || (weight ? weight_symmetric(options) : options->symmetric_activation);
     struct ox_tensor *values;
     enum ox_dtype real;
     OX_TRY(ox_quant_values(place->q, value, &values, &real, err));
-    enum ox_status status =
-        ox_qparams_of_tensor(&mark->params, &place->q->arena, values, mark->axis,
-                             weight ? options->weight_type : options->activation_type, real,
-                             symmetric, options->reduce_range, options->compat_ort, err);
+    enum ox_status status = weight ? join_short_channels(place, values, mark, err) : OX_OK;
+    bool symmetric =
+        mark->axis >= 0 || (weight ? weight_symmetric(options) : options->symmetric_activation);
+    if (status == OX_OK)
+        status =
+            ox_qparams_of_tensor(&mark->params, &place->q->arena, values, mark->axis,
+                                 weight ? options->weight_type : options->activation_type, real,
+                                 symmetric, options->reduce_range, options->compat_ort, err);
     if (status == OX_OK && mark->params.type == OX_INT8)
         status = ox_place_sums(place, value, values, err);
     if (status == OX_OK && mark->n_sums && ox_saturation_avoided(options))

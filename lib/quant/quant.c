@@ -250,19 +250,24 @@ enum ox_status ox_quant_add_params(struct ox_quant *q, struct ox_graph *graph,
 
 const char *ox_quant_name(struct ox_quant *q, const char *prefix, const char *suffix)
 {
-    static const char *const shorter[][2] = {{"_quantized", "_q"},
-                                             {"_QuantizeLinear", "_q"},
+    static const char *const shorter[][2] = {{"_QuantizeLinear", "_q"},
                                              {"_QuantizeLinear_Output", "_q"},
-                                             {"_QuantizeLinear_Input", "_float"},
                                              {"_DequantizeLinear", "_dq"},
-                                             {"_DequantizeLinear_Output", "_dq"},
                                              {"_zero_point", "_zp"},
                                              {"_quantized_scale", "_scale"},
-                                             {"_quantized_zero_point", "_zp"}};
-    if (q->options->format == OX_QUANT_QOPERATOR && !q->options->compat_ort)
-        for (size_t i = 0; i < OX_COUNT(shorter); i++)
-            if (strcmp(suffix, shorter[i][0]) == 0)
-                return ox_arena_printf(&q->arena, "%s%s", prefix, shorter[i][1]);
+                                             {"_quantized_zero_point", "_zp"},
+                                             {"_quantized", "_q"},
+                                             {"_QuantizeLinear_Input", "_float"},
+                                             {"_DequantizeLinear_Output", "_dq"}};
+    const size_t read_by_debugger = 3; /* the last of them */
+    size_t n = OX_COUNT(shorter);
+    if (q->options->compat_ort)
+        n = 0;
+    else if (q->options->format == OX_QUANT_QDQ)
+        n -= read_by_debugger;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(suffix, shorter[i][0]) == 0)
+            suffix = shorter[i][1];
     return ox_arena_printf(&q->arena, "%s%s", prefix, suffix);
 }
 

@@ -72,8 +72,8 @@ struct ox_value *ox_quant_add_part(struct ox_quant *q, struct ox_graph *graph, c
  * they load. */
 struct ox_value *ox_quant_add_scales(struct ox_quant *q, struct ox_graph *graph, const char *name,
                                      const struct ox_tensor *scales, enum ox_dtype real);
-/* prefix + suffix, in the job's arena. Suffixes are those of onnxruntime.quantization, by which its debugger pairs the tensors of
- * QDQ models; in QOperator models, which it does not read, those of Q and DQ are shorter: in small models names outweigh weights. */
+/* prefix + suffix, in the job's arena. Suffixes are those of onnxruntime.quantization, but shorter where its debugger does not pair
+ * tensors by them (it reads QDQ models alone): in small models names outweigh weights. */
 const char *ox_quant_name(struct ox_quant *q, const char *prefix, const char *suffix);
 /* All attributes of a node on another one, but those in `but` (ends in NULL; may be NULL). */
 bool ox_quant_copy_attrs(struct ox_node *to, const struct ox_node *from, const char *const *but);

@@ -140,7 +140,8 @@ static double divergence(const uint64_t *bins, size_t first, size_t end, double 
     return sum;
 }
 
-/* Many candidates: both ends draw in together, from all of the range to a fraction of it. */
+/* Many candidates: both ends draw in together, from all of the range to a fraction of it. What is cut off counts little here however
+ * far out it lies, so a candidate may not have more squared error than all of the range. */
 static struct ox_qrange entropy_range(const struct ox_stats *stats, unsigned n_levels)
 {
     enum { CANDIDATES = 96 };
@@ -151,6 +152,7 @@ static struct ox_qrange entropy_range(const struct ox_stats *stats, unsigned n_l
     double total = n_finite(stats) - (double)stats->n_zero, least = INFINITY;
     if (total <= 0)
         return full;
+    double most_error = ox_range_error(stats, full, n_levels);
     for (int i = 0; i < CANDIDATES; i++) {
         double part = 1 - (double)i / (CANDIDATES + 8);
         size_t first = (size_t)ox_stats_place(stats, (double)full.least * part);
@@ -166,10 +168,14 @@ static struct ox_qrange entropy_range(const struct ox_stats *stats, unsigned n_l
             above += (double)bins[k];
         if (below + above >= total)
             break;
+        struct ox_qrange tried =
+            within(stats, ox_stats_edge(stats, first), ox_stats_edge(stats, end));
+        if (i > 0 && ox_range_error(stats, tried, n_levels) > most_error)
+            continue;
         double kl = divergence(bins, first, end, below, above, total, n_levels);
         if (kl < least) {
             least = kl;
-            best = within(stats, ox_stats_edge(stats, first), ox_stats_edge(stats, end));
+            best = tried;
         }
     }
     return best;

@@ -276,7 +276,7 @@ static bool has_type(const struct ox_model *model, const char *op_type)
 }
 
 /* How sure a gain must be. What clips gains on many samples and loses on those few whose outliers it cuts off, of which the
- * samples kept may show none: so minmax is left only for what is beyond chance, and for entropy, which does not look at errors, last. */
+ * samples kept may show none: so minmax is left only for what is beyond chance, and for entropy, whose aim is not the least error, last. */
 static const double sure_repair = 1;
 
 static double sure_of(enum ox_quant_method method)

@@ -452,12 +452,18 @@ static enum ox_status shrink_tables(struct job *job, struct ox_error *err)
             OX_TRY(ox_quant_shrink_tables(&job->q, model->graphs[g], err));
     }
     ox_quant_report_summary(job->q.report, &after);
-    if (after.constants_after > before.constants_after)
+    if (after.constants_after == before.constants_after)
+        return OX_OK;
+    double smaller = 100 * (1 - (double)(after.constants_after - before.constants_after) /
+                                    (double)(after.constants_before - before.constants_before));
+    if (ox_graph_opset(model->graph, "") < 21)
+        ox_quant_report_add_note(job->q.report,
+                                 "tables that Gather reads in int8, a scale a row: %.1f %% smaller",
+                                 smaller);
+    else
         ox_quant_report_add_note(
             job->q.report, "tables that Gather reads in int8, in blocks of %zu: %.1f %% smaller",
-            job->q.options->block_size,
-            100 * (1 - (double)(after.constants_after - before.constants_after) /
-                           (double)(after.constants_before - before.constants_before)));
+            job->q.options->block_size, smaller);
     return OX_OK;
 }
 

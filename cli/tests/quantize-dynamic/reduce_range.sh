@@ -12,7 +12,7 @@ MODEL
 show() {
     echo "--- $*"
     onnxtool "$@" -q
-    onnxtool dump q.onnx -f text | grep -oE 'int8\[[0-9,]*\] [a-z]_quantized = \{[^}]*\}'
+    onnxtool dump q.onnx -f text | grep -oE 'u?int8\[[0-9,]*\] [a-z]_quantized = \{[^}]*\}'
 }
 show quantize-dynamic m.onnxtxt -o q.onnx --reduce-range
 show quantize-dynamic m.onnxtxt -o q.onnx --reduce-range --contrib

@@ -19,3 +19,10 @@ scales
 scales --per-tensor
 scales --per-channel
 scales --per-channel --per-tensor
+echo "--- short channels of ranges that are alike have one by default"
+printf '<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,3] x) => (float[1,2] y) <float[3,2] w = {1, 0.6, -2, 0.3, 3, -0.8}> { y = MatMul (x, w) }\n' >m.onnxtxt
+scales
+scales --per-channel
+sed -i 's/-0.8/-0.7/' m.onnxtxt
+scales

@@ -17,6 +17,6 @@ MODEL
     for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
     onnxtool quantize-static m.onnxtxt -q --activation-type qint8 -o q.onnx --calibration data
     onnxtool check --full q.onnx
-    onnxtool dump q.onnx -f text | grep -oE '(Squeeze|Erf|MatMul|Add|Sum|[a-z]_QuantizeLinear_Output = QuantizeLinear) \(.*' | sed 's/  *$//'
+    onnxtool dump q.onnx -f text | grep -oE '(Squeeze|Erf|MatMul|Add|Sum|[a-z]_q = QuantizeLinear) \(.*' | sed 's/  *$//'
     onnxtool parity q.onnx m.onnxtxt --random 2 --rtol 0.1 --atol 0.1 >/dev/null && echo near
 done

@@ -16,5 +16,5 @@ for what in "1 17 -1" "1 11 3" "4 17 -1"; do
     rm -rf data && mkdir data
     for i in 1 2 3; do onnxtool run m.onnxtxt --random $i -q --save-test-data data/test_data_set_$i >/dev/null; done
     onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data | grep -E "context|nodes quantized"
-    onnxtool dump q.onnx -f text | grep -c "p_QuantizeLinear"
+    onnxtool dump q.onnx -f text | grep -c "p_q = QuantizeLinear"
 done
