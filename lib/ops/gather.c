@@ -414,7 +414,7 @@ static enum ox_status run_reverse_sequence(struct ox_run *r, struct ox_error *er
 }
 
 const struct ox_op ox_ops_gather[] = {
-    {"", "Gather", 1, OX_OP_HALF | OX_OP_ANY_ADDRESS, .infer = infer_gather, .run = run_gather},
+    {"", "Gather", 1, OX_OP_HALF | OX_OP_ROWS, .infer = infer_gather, .run = run_gather},
     {"", "GatherND", 11, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},
     {"", "Compress", 9, OX_OP_HALF, .infer = infer_compress, .run = run_compress},
     {"", "ReverseSequence", 10, OX_OP_HALF, .infer = infer_reverse_sequence,

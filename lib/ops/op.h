@@ -36,7 +36,9 @@ enum {
     /* Its fast form has float64 too. */
     OX_OP_DOUBLE = 64,
     /* What prepare() leaves serves strings too. */
-    OX_OP_TEXT = 128
+    OX_OP_TEXT = 128,
+    /* Of its first input a run moves rows, floats of 16 or 32 bits from any address. */
+    OX_OP_ROWS = 256
 };
 
 struct ox_op {

@@ -108,17 +108,19 @@ bool ox_frame_is_fixed(struct ox_frame *frame, const struct ox_value *value)
     return value->init || value->sparse_init || frame->plan->constants[value->id];
 }
 
-/* Elements as they lie in the map; floats at any address, which x86 allows. */
-static bool may_read_in_place(const struct ox_stored *stored, size_t n, bool any_address)
+/* Elements as they lie in the map; floats at any address, which memcpy allows everywhere and loads allow on x86. */
+static bool may_read_in_place(const struct ox_stored *stored, size_t n, unsigned how)
 {
 #if defined(__x86_64__) && !defined(OX_SANITIZE)
-    const bool anywhere = any_address && stored->dtype == OX_FLOAT32;
+    const bool loads = how & OX_LEND_ANY_ADDRESS && stored->dtype == OX_FLOAT32;
 #else
-    const bool anywhere = false;
-    (void)any_address;
+    const bool loads = false;
 #endif
+    const bool rows = how & OX_LEND_ROWS && !OX_BIG_ENDIAN &&
+                      (stored->dtype == OX_FLOAT32 || stored->dtype == OX_FLOAT16 ||
+                       stored->dtype == OX_BFLOAT16);
     return stored->raw_bytes == n * ox_dtype_size(stored->dtype) &&
-           (anywhere || ox_packed_is_plain(stored->dtype, stored->raw, n));
+           (loads || rows || ox_packed_is_plain(stored->dtype, stored->raw, n));
 }
 
 /* What is about to be read whole enters the page table at once, not with a fault for every few pages. */
@@ -141,7 +143,7 @@ enum ox_status ox_frame_lend(struct ox_frame *frame, const struct ox_value *valu
     bool wide = stored && stored->place == OX_STORED_WIDE;
     bool raw = stored && (stored->place == OX_STORED_RAW || wide) && stored->dtype != OX_STRING &&
                stored->rank <= OX_MOST_RANK && ox_dims_count(stored->rank, stored->dims, &n);
-    bool in_place = raw && !wide && may_read_in_place(stored, n, how & OX_LEND_ANY_ADDRESS);
+    bool in_place = raw && !wide && may_read_in_place(stored, n, how);
     if (!in_place && !(raw && how & OX_LEND_COPY)) {
         struct ox_datum *datum;
         OX_TRY(ox_frame_value(frame, value, &datum, err));

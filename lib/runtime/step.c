@@ -78,20 +78,21 @@ static bool is_passing(const struct activation *a, const struct ox_value *value)
            value->init->raw_bytes >= LEAST;
 }
 
-/* Constants that are about to be packed are lent, unless they are in memory already; so are those that no run keeps, and, in a
- * single run, those that a kernel can read where they lie. */
+/* Constants that are about to be packed are lent, unless they are in memory already; so are those that no run keeps, those of which rows
+ * are taken, and, in a single run, those that a kernel can read where they lie. */
 static enum ox_status get_value(struct activation *a, size_t i, struct ox_error *err)
 {
     const struct ox_value *value = a->step->node->inputs[i];
     const struct ox_run_options *options = &a->frame->session->options;
-    const bool any_address = a->step->op && a->step->op->flags & OX_OP_ANY_ADDRESS;
+    const unsigned flags = a->step->op ? a->step->op->flags : 0;
+    const bool any_address = flags & OX_OP_ANY_ADDRESS, rows = flags & OX_OP_ROWS && i == 0;
     const bool packed = a->will_prepare && !a->step->prepared.asked;
     const bool passing = is_passing(a, value);
-    const bool lend =
-        a->will_prepare || passing || (any_address && options->once && !options->oracle);
+    const bool lend = a->will_prepare || passing ||
+                      (!options->oracle && (rows || (any_address && options->once)));
     if (lend && ox_frame_is_fixed(a->frame, value) && !value->outer &&
         !a->frame->plan->constants[value->id]) {
-        const unsigned how = (any_address ? OX_LEND_ANY_ADDRESS : 0) |
+        const unsigned how = (any_address ? OX_LEND_ANY_ADDRESS : 0) | (rows ? OX_LEND_ROWS : 0) |
                              (packed || passing ? OX_LEND_COPY : 0) |
                              (packed && options->once ? OX_LEND_WHOLE : 0);
         OX_TRY(ox_frame_lend(a->frame, value, how, &a->owned[i], err));
