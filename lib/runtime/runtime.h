@@ -137,7 +137,8 @@ enum ox_lend {
     OX_LEND_ANY_ADDRESS = 1, /* floats may lie at any address */
     OX_LEND_COPY = 2,        /* else it may be copied to memory that is used again */
     OX_LEND_WHOLE = 4,       /* all of it is about to be read */
-    OX_LEND_ROWS = 8         /* bytes of some of it are about to be copied: floats of 16 bits may lie at any address too */
+    OX_LEND_ROWS =
+        8 /* bytes of some of it are about to be copied: floats of 16 bits may lie at any address too */
 };
 /* The value of a constant for this node alone, as it lies in the file's map or copied, as `how` (of enum ox_lend) allows. Else as the
  * frame has it. A new reference. */
