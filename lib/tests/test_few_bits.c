@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/few_bits_bytes.h"
+#include "kernels/few_bits_digits.h"
 #include "kernels/few_bits_parts.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
@@ -308,6 +309,90 @@ START_TEST(rows_of_bytes_give_what_plain_c_gives)
 }
 END_TEST
 
+static struct ox_digit_rows digit_rows(const struct ox_few_bits *w, size_t m, unsigned digits)
+{
+    struct ox_digit_rows a = ox_digit_rows(w, m, digits);
+    void *room = aligned_alloc(64, (ox_digit_rows_bytes(&a) + 63) / 64 * 64);
+    ck_assert_ptr_nonnull(room);
+    ox_digit_rows_place(&a, room);
+    return a;
+}
+
+/* The sum of a row by a column in double, that of magnitudes, and how much may be lost when the largest number of a block becomes so many. */
+static void sum_in_double(const struct ox_few_bits *w, const float *row, size_t column, double most,
+                          double *sum, double *size, double *lost)
+{
+    *sum = *size = *lost = 0;
+    for (size_t b = 0; b < w->blocks; b++) {
+        float top = 0;
+        for (size_t p = b * w->block; p < (b + 1) * w->block; p++)
+            top = fmaxf(top, fabsf(row[p]));
+        for (size_t p = b * w->block; p < (b + 1) * w->block; p++) {
+            const double term = (double)row[p] * weight(w, column, p);
+            *sum += term;
+            *size += fabs(term);
+            *lost += 0.51 * (double)top / most * fabs(weight(w, column, p));
+        }
+    }
+}
+
+/* Rows as digits, three or one: each level the bits of plain C, near the sums in double; the same when a row or a column is computed
+ * alone. */
+START_TEST(rows_of_digits_are_those_of_plain_c)
+{
+    struct dice d = {(uint64_t)_i * 113 + 8};
+    const unsigned digits = _i & 1 ? 1 : OX_DIGITS;
+    struct side s = random_side(&d, 18);
+    struct ox_few_bits *w = &s.w;
+    w->real_zeros = NULL;
+    const struct ox_few_digits *found = ox_few_digits(ox_cpu_probe(), w), *plain = &ox_few_digits_c,
+                               *t = found ? found : plain;
+    if (w->bits == 2 || w->block * w->bits < 8 * 16) {
+        ck_assert(!found);
+        side_free(&s);
+        return;
+    }
+    const size_t m = dice_between(&d, 1, 9), ldc = s.n + 2;
+    struct guarded x = guarded_new(&d, m * w->k, true), got = guarded_new(&d, m * ldc, true),
+                   want = guarded_new(&d, m * ldc, true), one = guarded_new(&d, 1, true);
+    struct ox_digit_rows a = digit_rows(w, m, digits), b = digit_rows(w, m, digits),
+                         alone = digit_rows(w, 1, digits);
+    const float untouched = got.at[ldc - 1];
+    memset(x.at, 0, w->block * sizeof *x.at);
+    for (size_t i = 0; i < m; i++)
+        ck_assert(t->quantize(w, &a, x.at + i * w->k, i) &&
+                  plain->quantize(w, &b, x.at + i * w->k, i));
+    ck_assert(memcmp(a.records, b.records, ox_digit_rows_bytes(&a)) == 0);
+    t->dots(w, 0, s.n, &a, got.at, ldc);
+    plain->dots(w, 0, s.n, &b, want.at, ldc);
+    for (size_t i = 0; i < m; i++) {
+        ck_assert(memcmp(got.at + i * ldc, want.at + i * ldc, s.n * sizeof(float)) == 0);
+        ck_assert(t->quantize(w, &alone, x.at + i * w->k, 0));
+        for (size_t j = 0; j < s.n; j++) {
+            double sum, size, lost;
+            sum_in_double(w, x.at + i * w->k, j, ox_digits_most(digits), &sum, &size, &lost);
+            ck_assert(fabs((double)got.at[i * ldc + j] - sum) <= lost + size * 20 * 0x1p-24);
+            t->dots(w, j, 1, &alone, one.at, 1);
+            ck_assert(one.at[0] == got.at[i * ldc + j]);
+        }
+    }
+    ck_assert(got.at[ldc - 1] == untouched);
+    x.at[dice_between(&d, 0, w->k - 1)] = _i & 2 ? NAN : -INFINITY;
+    ck_assert(!t->quantize(w, &a, x.at, 0));
+    for (size_t p = 0; p < w->k; p++)
+        x.at[p] = 1e-38F;
+    ck_assert(!t->quantize(w, &a, x.at, 0));
+    free(a.records);
+    free(b.records);
+    free(alone.records);
+    guarded_free(&x);
+    guarded_free(&got);
+    guarded_free(&want);
+    guarded_free(&one);
+    side_free(&s);
+}
+END_TEST
+
 /* Rows of bytes where the node allows them, whatever their number; of numbers that are not finite they are floats. */
 START_TEST(accuracy_of_bytes_is_that_of_every_row)
 {
@@ -468,6 +553,7 @@ int main(void)
     tcase_add_loop_test(tc, widened_weights_are_those_of_plain_c, 0, 120);
     tcase_add_loop_test(tc, panels_are_widened_weights_column_by_column, 0, 120);
     tcase_add_loop_test(tc, rows_of_bytes_give_what_plain_c_gives, 0, 200);
+    tcase_add_loop_test(tc, rows_of_digits_are_those_of_plain_c, 0, 400);
     tcase_add_loop_test(tc, accuracy_of_bytes_is_that_of_every_row, 0, 24);
     tcase_add_loop_test(tc, the_fast_engine_gives_what_the_reference_gives, 0, 60);
     tcase_add_loop_test(tc, products_of_dequantized_blocks_are_fused, 0, 32);

@@ -1,9 +1,10 @@
-/* MatMulNBits in float32: for few rows codes become weights in registers; for many a slab of columns is widened and multiplied, so that
+/* MatMulNBits in float32: for few rows codes become weights in registers, or rows become digits that meet the codes; for many a slab of columns is widened and multiplied, so that
  * no more than that ever lies in memory as floats. Where a node asks for no more than 8 bits of the rows, they become bytes. */
 #include <stdatomic.h>
 
 #include "kernels/dense.h"
 #include "kernels/few_bits_bytes.h"
+#include "kernels/few_bits_digits.h"
 #include "kernels/few_bits_parts.h"
 #include "ops/contrib/nbits.h"
 #include "ops/fast/fast.h"
@@ -13,6 +14,8 @@ enum {
     COLS = 32, /* of a task of few rows */
     SLAB_COLS = 256,
     CODE_COSTS = 8, /* as many operations, where rows are few */
+    DIGIT_COSTS = 4,
+    DIGIT_ROWS = 2, /* of three digits: more are faster as floats */
     BYTES = 4       /* the accuracy_level of 8 bits */
 };
 
@@ -25,6 +28,8 @@ struct job {
     size_t first;                             /* column of the slab */
     const struct ox_few_bits_bytes *of_bytes; /* by which rows become bytes; NULL */
     struct ox_byte_rows bytes;
+    const struct ox_few_digits *of_digits;
+    struct ox_digit_rows digits;
     atomic_bool wild; /* a row is not finite */
 };
 
@@ -36,6 +41,13 @@ static void quantize_task(void *arg, size_t row, size_t slot)
         atomic_store_explicit(&j->wild, true, memory_order_relaxed);
 }
 
+static void add_bias(const struct ox_bits_product *p, size_t first, size_t n)
+{
+    for (size_t i = 0; p->bias && i < p->m; i++)
+        for (size_t c = first; c < first + n; c++)
+            p->y[i * p->n + c] += p->bias[c];
+}
+
 static void bytes_task(void *arg, size_t i, size_t slot)
 {
     const struct job *j = arg;
@@ -43,9 +55,7 @@ static void bytes_task(void *arg, size_t i, size_t slot)
     const size_t first = i * COLS, n = p->n - first < COLS ? p->n - first : COLS;
     (void)slot;
     j->of_bytes->dots(j->w, first, n, &j->bytes, p->y + first, p->n);
-    for (size_t q = 0; p->bias && q < p->m; q++)
-        for (size_t c = first; c < first + n; c++)
-            p->y[q * p->n + c] += p->bias[c];
+    add_bias(p, first, n);
 }
 
 /* False in *done: rows are not finite, and go as floats. */
@@ -65,6 +75,41 @@ static enum ox_status run_bytes(struct ox_run *r, struct job *j, bool *done, str
     if (*done)
         ox_spread(r->env, (p->n + COLS - 1) / COLS,
                   (double)CODE_COSTS * (double)p->n * (double)p->w.k, bytes_task, j);
+    return OX_OK;
+}
+
+static void split_task(void *arg, size_t row, size_t slot)
+{
+    struct job *j = arg;
+    (void)slot;
+    if (!j->of_digits->quantize(j->w, &j->digits, j->p->a + row * j->w->k, row))
+        atomic_store_explicit(&j->wild, true, memory_order_relaxed);
+}
+
+static void digits_task(void *arg, size_t i, size_t slot)
+{
+    const struct job *j = arg;
+    const struct ox_bits_product *p = j->p;
+    const size_t first = i * COLS, n = p->n - first < COLS ? p->n - first : COLS;
+    (void)slot;
+    j->of_digits->dots(j->w, first, n, &j->digits, p->y + first, p->n);
+    add_bias(p, first, n);
+}
+
+/* False in *done: rows have no digits, and go as floats. */
+static enum ox_status run_digits(struct ox_run *r, struct job *j, bool *done, struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    const double codes = (double)p->n * (double)p->w.k;
+    j->digits = ox_digit_rows(j->w, p->m, p->as_bytes ? 1 : OX_DIGITS);
+    void *room = ox_run_work(r, ox_digit_rows_bytes(&j->digits), 1, err);
+    if (!room)
+        return OX_NO_MEMORY;
+    ox_digit_rows_place(&j->digits, room);
+    ox_spread(r->env, p->m, (double)(p->m * p->w.k), split_task, j);
+    *done = !atomic_load_explicit(&j->wild, memory_order_relaxed);
+    if (*done)
+        ox_spread(r->env, (p->n + COLS - 1) / COLS, DIGIT_COSTS * codes, digits_task, j);
     return OX_OK;
 }
 
@@ -186,6 +231,13 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
     if (ox_few_parts_pay(ox_compute(ox_cpu())->triples, j.w, p->m, p->n)) {
         bool done;
         OX_TRY(run_parts(r, &j, &done, err));
+        if (done)
+            return OX_OK;
+    }
+    j.of_digits = p->m <= (p->as_bytes ? FEW : DIGIT_ROWS) ? ox_few_digits(ox_cpu(), &p->w) : NULL;
+    if (j.of_digits) {
+        bool done;
+        OX_TRY(run_digits(r, &j, &done, err));
         if (done)
             return OX_OK;
     }
