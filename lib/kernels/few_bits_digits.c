@@ -164,7 +164,8 @@ static void dots(const struct ox_few_bits *w, size_t first, size_t n, const stru
 
 const struct ox_few_digits ox_few_digits_c = {.quantize = quantize, .dots = dots};
 
-const struct ox_few_digits *ox_few_digits(enum ox_cpu level, const struct ox_few_bits *w)
+const struct ox_few_digits *ox_few_digits(enum ox_cpu level, const struct ox_few_bits *w,
+                                          unsigned digits)
 {
     const size_t bytes = w->block * w->bits / 8;
     if ((w->bits != 4 && w->bits != 8) || w->real_zeros || bytes < 16 || (bytes & (bytes - 1)))
@@ -172,7 +173,10 @@ const struct ox_few_digits *ox_few_digits(enum ox_cpu level, const struct ox_few
 #if defined(__x86_64__)
     if (level == OX_CPU_VNNI || level == OX_CPU_AMX)
         return &ox_few_digits_vnni;
+    if (level == OX_CPU_AVX2 && w->bits == 4 && digits == OX_DIGITS)
+        return &ox_few_digits_avx2;
 #endif
     (void)level;
+    (void)digits;
     return NULL;
 }

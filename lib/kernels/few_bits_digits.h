@@ -37,6 +37,7 @@ static inline int32_t ox_digits_most(unsigned digits)
 }
 
 struct ox_few_digits {
+    size_t rows; /* of three digits; more are as fast as floats */
     /* Row `row` out of k floats. False, and the row undefined, when a number is not finite or all of a block are too small: such rows go as
      * floats. */
     bool (*quantize)(const struct ox_few_bits *w, const struct ox_digit_rows *a, const float *x,
@@ -47,9 +48,10 @@ struct ox_few_digits {
                  float *c, size_t ldc);
 };
 
-/* NULL: the level has none, or not for these sizes: bits other than 4 and 8, zeros that are no integers, blocks that are no power of two or
- * shorter than 16 bytes. */
-const struct ox_few_digits *ox_few_digits(enum ox_cpu level, const struct ox_few_bits *w);
+/* For rows of so many digits. NULL: the level has none, or not for these sizes: bits other than 4 and 8, zeros that are no integers, blocks
+ * that are no power of two or shorter than 16 bytes. */
+const struct ox_few_digits *ox_few_digits(enum ox_cpu level, const struct ox_few_bits *w,
+                                          unsigned digits);
 /* Plain C, which no level uses: the truth of the others. */
 extern const struct ox_few_digits ox_few_digits_c;
 /* Sizes of m rows; nothing is allocated. */
@@ -63,6 +65,6 @@ static inline char *ox_digits_record(const struct ox_digit_rows *a, size_t row, 
 }
 
 /* For few_bits_digits.c. */
-extern const struct ox_few_digits ox_few_digits_vnni;
+extern const struct ox_few_digits ox_few_digits_avx2, ox_few_digits_vnni;
 
 #endif

@@ -378,4 +378,4 @@ static void dots(const struct ox_few_bits *w, size_t first, size_t n, const stru
     forms[w->bits == 8][a->digits > 1][w->zeros != NULL](w, first, n, a, c, ldc);
 }
 
-const struct ox_few_digits ox_few_digits_vnni = {.quantize = quantize, .dots = dots};
+const struct ox_few_digits ox_few_digits_vnni = {.rows = 2, .quantize = quantize, .dots = dots};

@@ -15,8 +15,7 @@ enum {
     SLAB_COLS = 256,
     CODE_COSTS = 8, /* as many operations, where rows are few */
     DIGIT_COSTS = 4,
-    DIGIT_ROWS = 2, /* of three digits: more are faster as floats */
-    BYTES = 4       /* the accuracy_level of 8 bits */
+    BYTES = 4 /* the accuracy_level of 8 bits */
 };
 
 struct job {
@@ -78,6 +77,11 @@ static enum ox_status run_bytes(struct ox_run *r, struct job *j, bool *done, str
     return OX_OK;
 }
 
+static unsigned digits_of(const struct ox_bits_product *p)
+{
+    return p->as_bytes ? 1 : OX_DIGITS;
+}
+
 static void split_task(void *arg, size_t row, size_t slot)
 {
     struct job *j = arg;
@@ -101,7 +105,7 @@ static enum ox_status run_digits(struct ox_run *r, struct job *j, bool *done, st
 {
     const struct ox_bits_product *p = j->p;
     const double codes = (double)p->n * (double)p->w.k;
-    j->digits = ox_digit_rows(j->w, p->m, p->as_bytes ? 1 : OX_DIGITS);
+    j->digits = ox_digit_rows(j->w, p->m, digits_of(p));
     void *room = ox_run_work(r, ox_digit_rows_bytes(&j->digits), 1, err);
     if (!room)
         return OX_NO_MEMORY;
@@ -234,8 +238,9 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
         if (done)
             return OX_OK;
     }
-    j.of_digits = p->m <= (p->as_bytes ? FEW : DIGIT_ROWS) ? ox_few_digits(ox_cpu(), &p->w) : NULL;
-    if (j.of_digits) {
+    if (p->m <= FEW)
+        j.of_digits = ox_few_digits(ox_cpu(), &p->w, digits_of(p));
+    if (j.of_digits && (p->as_bytes || p->m <= j.of_digits->rows)) {
         bool done;
         OX_TRY(run_digits(r, &j, &done, err));
         if (done)
