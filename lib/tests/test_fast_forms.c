@@ -160,11 +160,42 @@ START_TEST(packed_weights_serve_every_run)
 }
 END_TEST
 
+/* Causal attention behind a cache: an infinity among the keys or values of either, hidden from some queries or from none. */
+START_TEST(hidden_infinities_are_those_of_plain_c)
+{
+    enum { HELD = 40, FRESH = 16, WIDE = 16 };
+    static const char text[] =
+        "<ir_version: 10, opset_import: [\"\" : 23]> g (float[1,16,16] q, float[1,16,16] k, "
+        "float[1,16,16] v, float[1,2,40,8] pk, float[1,2,40,8] pv) => (float[1,16,16] y) { y = "
+        "Attention <is_causal = 1, q_num_heads = 2, kv_num_heads = 2> (q, k, v, , pk, pv) }";
+    const int64_t rows[] = {1, FRESH, WIDE}, held[] = {1, 2, HELD, 8};
+    float given[5][2 * HELD * 8];
+    struct text_run runs[2];
+    for (unsigned i = 0; i < 5; i++)
+        fill(given[i], 2 * HELD * 8, false, i + 1);
+    given[1 + _i % 4][_i / 4 ? 5 : FRESH * WIDE - 1] = _i % 3 ? INFINITY : NAN;
+    for (int i = 0; i < 2; i++) {
+        text_must_plan(&runs[i], text, &(struct ox_run_options){.level = 2 * i});
+        for (unsigned in = 0; in < 5; in++)
+            text_give(&runs[i], OX_FLOAT32, in < 3 ? 3 : 4, in < 3 ? rows : held, given[in]);
+        text_must_run(&runs[i]);
+    }
+    const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[0]),
+                           *b = ox_datum_get_tensor(runs[1].out[0]);
+    ck_assert_uint_eq(a->n, FRESH * WIDE);
+    for (size_t i = 0; i < a->n; i++)
+        ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
+    text_close(&runs[0]);
+    text_close(&runs[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fast_forms");
     TCase *tcase = tcase_create("fast_forms");
     tcase_add_loop_test(tcase, as_plain_c, 0, (int)OX_COUNT(cases));
+    tcase_add_loop_test(tcase, hidden_infinities_are_those_of_plain_c, 0, 8);
     tcase_add_test(tcase, packed_weights_serve_every_run);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -41,6 +41,19 @@ static enum ox_status set_mask(struct ox_run *r, struct ox_heads *h, bool *fits,
     return OX_OK;
 }
 
+/* What a query must not look at is left out here, but 0 times infinity is no number in the standard's function. Where its place alone hides
+ * a key that is none of those a cache held before. */
+static bool hides_numbers_alone(const struct ox_heads *h, const struct ox_tensor *k,
+                                const struct ox_tensor *v)
+{
+    if (h->queries == 1 || (!h->mask && !h->causal))
+        return true;
+    if (!h->mask)
+        return ox_fast_finite(k->n, k->data) && ox_fast_finite(v->n, v->data);
+    return ox_fast_finite(h->batch * h->k_at.batch, h->k) &&
+           ox_fast_finite(h->batch * h->v_at.batch, h->v);
+}
+
 enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *q = ox_fast_in(r, 0), *k = ox_fast_in(r, 1), *v = ox_fast_in(r, 2);
@@ -79,10 +92,7 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         dims[2] = q->dims[2];
         dims[3] = (int64_t)h.v_depth;
     }
-    /* What a query must not look at is left out here, but 0 times infinity is no number in the standard's function. */
-    if (h.queries > 1 && (h.mask || h.causal) &&
-        (!ox_fast_finite(h.batch * h.k_at.batch, h.k) ||
-         !ox_fast_finite(h.batch * h.v_at.batch, h.v)))
+    if (!hides_numbers_alone(&h, k, v))
         return ox_fast_cache_decline(r);
     h.y_at.row = flat ? h.heads * h.v_depth : h.v_depth;
     h.y_at.head = flat ? h.v_depth : h.queries * h.v_depth;
