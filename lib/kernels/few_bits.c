@@ -33,7 +33,7 @@ const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
                                                       const struct ox_few_bits *w)
 {
     static const struct ox_few_bits_kernels plain = {
-        .chunk = 1, .rows = OX_FEW_BITS_ROWS, .dots = dots, .widen = widen};
+        .chunk = 1, .rows = OX_FEW_BITS_ROWS, .dots = dots, .widen = widen, .list = widen};
 #if defined(__x86_64__)
     const size_t codes = w->bits == 4 ? 2 : 1; /* of a byte */
     if (level >= OX_CPU_AVX512 && w->bits >= 4 && w->block % (16 * codes) == 0)

@@ -34,8 +34,9 @@ struct ox_few_bits_kernels {
      * first + n); rows of a are arranged. */
     void (*dots)(const struct ox_few_bits *w, size_t first, size_t n, unsigned rows, const float *a,
                  size_t lda, float *c, size_t ldc);
-    /* The weights of a column, arranged: out[k]. */
+    /* The weights of a column, arranged, or in their order: out[k]. */
     void (*widen)(const struct ox_few_bits *w, size_t column, float *out);
+    void (*list)(const struct ox_few_bits *w, size_t column, float *out);
     /* The weights of columns [first, first + cols), in their order, as a panel of packed columns: out[p * panel_cols + column - first],
      * a vector's alignment; what lies beyond cols <= panel_cols is unspecified. For blocks of a multiple of panel_bytes, or an
      * even number of half as many. NULL: none. */

@@ -1,6 +1,7 @@
 /* Products by weights of few bits for one width of vectors. The includer defines FEW_BITS_KERNELS, what is made here, LOAD_BYTES(p):
  * VW bytes as integers, and, where the processor can, LOOK_UP(codes, table): what sixteen floats have for the low four bits of each;
- * FEW_BITS_PANEL: the table's members of panels; FEW_BITS_ROWS: as many as registers hold sums of, 4 or 8. */
+ * ZIP(even, odd, out): two vectors as two of which those in even places come first; FEW_BITS_PANEL: the table's members of panels;
+ * FEW_BITS_ROWS: as many as registers hold sums of, 4 or 8. */
 #include <stdbool.h>
 
 #include "kernels/few_bits.h"
@@ -172,7 +173,8 @@ static void dots(const struct ox_few_bits *w, size_t first, size_t n, unsigned r
     with[rows - 1](w, first, n, a, lda, c, ldc);
 }
 
-INLINE void widen_bits(const struct ox_few_bits *w, const unsigned bits, size_t column, float *out)
+INLINE void widen_bits(const struct ox_few_bits *w, const unsigned bits, const bool in_order,
+                       size_t column, float *out)
 {
     const unsigned parts = bits == 4 ? 2 : 1;
     struct column_at at;
@@ -182,6 +184,8 @@ INLINE void widen_bits(const struct ox_few_bits *w, const unsigned bits, size_t 
         for (size_t p = 0; p < w->block; p += parts * VW, out += parts * VW) {
             VF weights[2];
             next_weights(&at, bits, weights);
+            if (bits == 4 && in_order)
+                ZIP(weights[0], weights[1], weights);
 #pragma GCC unroll 2
             for (unsigned h = 0; h < parts; h++)
                 v_store(out + h * VW, weights[h]);
@@ -192,14 +196,26 @@ INLINE void widen_bits(const struct ox_few_bits *w, const unsigned bits, size_t 
 static void widen(const struct ox_few_bits *w, size_t column, float *out)
 {
     if (w->bits == 4)
-        widen_bits(w, 4, column, out);
+        widen_bits(w, 4, false, column, out);
     else
-        widen_bits(w, 8, column, out);
+        widen_bits(w, 8, false, column, out);
+}
+
+static void list(const struct ox_few_bits *w, size_t column, float *out)
+{
+    if (w->bits == 4)
+        widen_bits(w, 4, true, column, out);
+    else
+        widen_bits(w, 8, true, column, out);
 }
 
 #ifndef FEW_BITS_PANEL
 #define FEW_BITS_PANEL .panel = NULL
 #endif
 
-const struct ox_few_bits_kernels FEW_BITS_KERNELS = {
-    .chunk = 2 * VW, .rows = FEW_BITS_ROWS, .dots = dots, .widen = widen, FEW_BITS_PANEL};
+const struct ox_few_bits_kernels FEW_BITS_KERNELS = {.chunk = 2 * VW,
+                                                     .rows = FEW_BITS_ROWS,
+                                                     .dots = dots,
+                                                     .widen = widen,
+                                                     .list = list,
+                                                     FEW_BITS_PANEL};

@@ -115,19 +115,22 @@ START_TEST(widened_weights_are_those_of_plain_c)
     const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
     const struct ox_few_bits_kernels *plain = ox_few_bits_kernels(OX_CPU_C, w);
     struct guarded want = guarded_new(&d, w->k, true), ready = guarded_new(&d, w->k, true),
-                   got = guarded_new(&d, w->k, true);
+                   got = guarded_new(&d, w->k, true), listed = guarded_new(&d, w->k, true);
     for (size_t j = 0; j < s.n; j++) {
         plain->widen(w, j, want.at);
         ox_few_bits_arrange(t, w, want.at, ready.at);
         t->widen(w, j, got.at);
+        t->list(w, j, listed.at);
         for (size_t p = 0; p < w->k; p++) {
             ck_assert(ready.at[p] == got.at[p]);
+            ck_assert(listed.at[p] == want.at[p]);
             ck_assert(fabs((double)want.at[p] - weight(w, j, p)) <= 0x1p-22 * fabs(want.at[p]));
         }
     }
     guarded_free(&want);
     guarded_free(&ready);
     guarded_free(&got);
+    guarded_free(&listed);
     side_free(&s);
 }
 END_TEST

@@ -4,6 +4,7 @@
 
 #include "common/threads.h"
 #include "ops/contrib/nbits.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
 #include "ops/product.h"
@@ -342,7 +343,7 @@ static void infer_gather_block_quantized(struct ox_infer *c)
 
 const struct ox_op ox_ops_block_quantized[] = {
     {MS, "GatherBlockQuantized", 1, .infer = infer_gather_block_quantized,
-     .run = run_gather_block_quantized},
+     .run = run_gather_block_quantized, .fast = ox_fast_gather_blocks},
     {MS, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits,
      .fast = ox_fast_nbits},
     {OX_OWN_DOMAIN, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits,

@@ -50,4 +50,8 @@ enum ox_status ox_permuted(struct ox_run *r, const struct ox_tensor *in, const u
 /* perm that moves the last axis to the second place, or back. */
 void ox_channels_perm(unsigned rank, bool to_first, unsigned *perm);
 
+/* Output 1 of EmbedLayerNormalization, where it is wanted: how many places of each row the mask, input 7, keeps. */
+enum ox_status ox_embed_mask_index(struct ox_run *r, size_t batch, size_t length,
+                                   struct ox_error *err);
+
 #endif

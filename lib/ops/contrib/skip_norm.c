@@ -241,9 +241,8 @@ static enum ox_status add_rows(struct ox_run *r, const struct table *t, size_t b
     return OX_OK;
 }
 
-/* How many places of each row the mask keeps. */
-static enum ox_status give_mask_index(struct ox_run *r, size_t batch, size_t length,
-                                      struct ox_error *err)
+enum ox_status ox_embed_mask_index(struct ox_run *r, size_t batch, size_t length,
+                                   struct ox_error *err)
 {
     const struct ox_tensor *mask = ox_run_in(r, 7);
     int64_t rows = (int64_t)batch;
@@ -295,7 +294,7 @@ static enum ox_status run_embedding(struct ox_run *r, const struct embedding *e,
         ox_parallel(r->env, j.count, norm_task, &j);
     const int64_t dims[3] = {ids->dims[0], ids->dims[1], words->dims[1]};
     OX_TRY(ox_real_out(r, 0, dtype, 3, dims, j.y, err));
-    OX_TRY(give_mask_index(r, batch, length, err));
+    OX_TRY(ox_embed_mask_index(r, batch, length, err));
     return ox_run_wants(r, 2) ? ox_real_out(r, 2, dtype, 3, dims, j.sum, err) : OX_OK;
 }
 
@@ -402,8 +401,8 @@ const struct ox_op ox_ops_skip_norm[] = {
      .fast = ox_fast_layer_norm},
     {"", "SimplifiedLayerNormalization", 1, .infer = infer_simplified, .run = run_simplified,
      .fast = ox_fast_layer_norm},
-    {MS, "EmbedLayerNormalization", 1, .infer = infer_embed_layer_norm,
-     .run = run_embed_layer_norm},
+    {MS, "EmbedLayerNormalization", 1, .infer = infer_embed_layer_norm, .run = run_embed_layer_norm,
+     .fast = ox_fast_embed_norm},
     {MS, "QEmbedLayerNormalization", 1, .infer = infer_embed_codes, .run = run_embed_codes},
     {MS, "SkipLayerNormalization", 1, .infer = infer_skip, .run = run_skip_layer_norm,
      .fast = ox_fast_skip_norm},

@@ -22,6 +22,8 @@ enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_binary(struct ox_run *r, struct ox_error *err);
 /* LayerNormalization after a sum: SkipLayerNormalization and SkipSimplifiedLayerNormalization. */
 enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_embed_norm(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_gather_blocks(struct ox_run *r, struct ox_error *err);
 /* Pow of 2 and 3. */
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err);
 /* Softmax and LogSoftmax, along one axis (13) or of all that follow (1). */
