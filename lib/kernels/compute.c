@@ -388,23 +388,28 @@ static void winograd_out_line(const struct ox_winograd_out *w)
 
 static void pool_max(const struct ox_pool *p)
 {
-    for (size_t c = 0; c < p->channels; c++) {
-        float most = p->in[0][c];
-        for (size_t i = 1; i < p->n; i++) {
-            const float x = p->in[i][c];
-            most = x > most || isnan(most) ? x : most;
+    for (size_t w = 0; w <= p->more; w++) {
+        const size_t at = w * p->step;
+        for (size_t c = 0; c < p->channels; c++) {
+            float most = p->in[0][at + c];
+            for (size_t i = 1; i < p->n; i++) {
+                const float x = p->in[i][at + c];
+                most = x > most || isnan(most) ? x : most;
+            }
+            p->out[w * p->out_step + c] = most;
         }
-        p->out[c] = most;
     }
 }
 
 static void pool_sum(const struct ox_pool *p)
 {
-    for (size_t c = 0; c < p->channels; c++) {
-        float sum = 0;
-        for (size_t i = 0; i < p->n; i++)
-            sum += p->in[i][c];
-        p->out[c] = sum / p->divisor;
+    for (size_t w = 0; w <= p->more; w++) {
+        for (size_t c = 0; c < p->channels; c++) {
+            float sum = 0;
+            for (size_t i = 0; i < p->n; i++)
+                sum += p->in[i][w * p->step + c];
+            p->out[w * p->out_step + c] = sum / p->divisor;
+        }
     }
 }
 

@@ -137,12 +137,13 @@ struct ox_winograd_out {
     float lo, hi; /* -infinity, infinity: none */
 };
 
-/* Pooling of one output pixel over the pixels of its window. */
+/* Pooling of an output pixel over the pixels of its window, and of those behind it. */
 struct ox_pool {
     size_t channels, n;
     const float *const *in; /* n >= 1 pixels */
     float divisor;          /* of the sum */
     float *out;
+    size_t more, step, out_step; /* windows behind it; floats from one to the next, of out too */
 };
 
 /* Pooling of lines of windows of planes as they lie, along which neighbours are one or two floats apart. */

@@ -128,14 +128,13 @@ static void pool_inner(const struct pooling *job, size_t image, size_t y, size_t
         k.divisor = (float)k.n;
     else if (p->kind == OX_POOL_AVERAGE_PADDED)
         k.divisor = (float)(padded_taps(p, 0, y) * p->kernel[1]);
-    for (size_t x = from; x < to; x++, k.out += p->out_pixel) {
-        if (p->kind == OX_POOL_MAX)
-            job->t->pool_max(&k);
-        else
-            job->t->pool_sum(&k);
-        for (size_t i = 0; i < k.n; i++)
-            list[i] += p->stride[1] * p->in_pixel;
-    }
+    k.more = to - from - 1;
+    k.step = p->stride[1] * p->in_pixel;
+    k.out_step = p->out_pixel;
+    if (p->kind == OX_POOL_MAX)
+        job->t->pool_max(&k);
+    else
+        job->t->pool_sum(&k);
 }
 
 /* Whether any row of a window at line y lies inside. */
