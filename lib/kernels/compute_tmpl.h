@@ -34,11 +34,25 @@ enum { ROWS_MOST = MR };
 #undef LOWS
 #undef HIGHS
 
+/* Columns that lie each in one piece, as a file has weights, eight at a time: what is read a few lines later comes nearer, for so many
+ * columns side by side are more than a core foresees. */
+static void pack_columns(size_t k, const float *b, size_t col, float *out)
+{
+    enum { ROWS = 8, SOON = 4 * LINE };
+    for (unsigned j = 0; j < NR; j += ROWS, b += ROWS * col, out += ROWS) {
+        for (size_t p = 0; p < k; p += LINE) {
+            const float *soon = b + (p + SOON < k ? p + SOON : ROWS * col + p + SOON - k);
+            for (size_t i = 0; i < ROWS; i++)
+                __builtin_prefetch(soon + i * col, 0, 3);
+            transpose_floats(ROWS, k - p < LINE ? k - p : LINE, b + p, col, out + p * NR, NR);
+        }
+    }
+}
+
 static void pack(size_t k, unsigned cols, const float *b, size_t row, size_t col, float *out)
 {
     if (row == 1 && cols == NR && k >= 8) {
-        for (unsigned j = 0; j < NR; j += 8)
-            transpose_floats(8, k, b + j * col, col, out + j, NR);
+        pack_columns(k, b, col, out);
         return;
     }
     for (size_t p = 0; p < k; p++, out += NR) {
