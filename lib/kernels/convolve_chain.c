@@ -49,6 +49,12 @@ static size_t lines_of(const struct ox_conv *d, size_t rows)
     return (rows - 1) * d->stride[0] + (d->kernel[0] - 1) * d->dilation[0] + 1;
 }
 
+/* Of all images. */
+static size_t pixels(const struct ox_conv *d, const size_t *map)
+{
+    return d->batch * map[0] * map[1];
+}
+
 struct ox_conv ox_chain_stage(const struct ox_chain *c, unsigned stage)
 {
     const struct ox_conv *d = &c->depthwise;
@@ -191,6 +197,7 @@ static void project(const struct job *j, size_t m, const float *in, size_t row, 
 {
     const struct ox_chain *c = j->c;
     const struct ox_dense d = {.m = m,
+                               .whole = {pixels(&c->depthwise, c->depthwise.out), c->out_channels},
                                .n = c->out_channels,
                                .k = c->depthwise.out_channels,
                                .a = in,
@@ -234,16 +241,18 @@ static void expand(const struct job *j, const struct panel *p, size_t at, size_t
             end.row(end.row_arg, n * p->channels, to);
         return;
     }
-    const struct ox_dense d = {.m = n,
-                               .n = p->channels,
-                               .k = k,
-                               .a = row,
-                               .a_row = k,
-                               .a_col = 1,
-                               .packed = j->c->packed[0] + p->first * k,
-                               .c = to,
-                               .c_row = p->channels,
-                               .end = end};
+    const struct ox_dense d = {
+        .m = n,
+        .whole = {pixels(&j->c->depthwise, j->c->depthwise.in), j->c->depthwise.in_channels},
+        .n = p->channels,
+        .k = k,
+        .a = row,
+        .a_row = k,
+        .a_col = 1,
+        .packed = j->c->packed[0] + p->first * k,
+        .c = to,
+        .c_row = p->channels,
+        .end = end};
     product(j, &d, j->by_parts[0], p->products);
 }
 
