@@ -64,7 +64,7 @@ static inline size_t ox_conv_height(const struct ox_conv *c)
 }
 
 /* What OX_CONV_PADDED takes: the most rows of a kernel, lines that these span, and taps that are no run. */
-enum { OX_CONV_NARROW_ROWS = 16, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
+enum { OX_CONV_NARROW_ROWS = 48, OX_CONV_NARROW_LINES = 64, OX_CONV_NARROW_TAPS = 64 };
 
 /* Whether a kernel has few enough rows for OX_CONV_PADDED and OX_CONV_ABREAST, and they span few enough lines: input may be planar. */
 static inline bool ox_conv_lines_fit(const struct ox_conv *c)

@@ -14,6 +14,9 @@
  * efficient. */
 enum { NEAR_FLOATS = 4096, NEAR_WIDE = 8192, PIXELS = 24 };
 
+/* Of products by parts the lines stay in L2: parts of weights are made anew for each band, those of rows for each panel. */
+enum { NEAR_PARTS = 1 << 15 };
+
 /* Parts of the image's lines of which one may be made twice. */
 enum { TWICE_SHARE = 10 };
 
@@ -49,6 +52,12 @@ static size_t lines_of(const struct ox_conv *d, size_t rows)
     return (rows - 1) * d->stride[0] + (d->kernel[0] - 1) * d->dilation[0] + 1;
 }
 
+/* Of all images. */
+static size_t pixels(const struct ox_conv *d, const size_t *map)
+{
+    return d->batch * map[0] * map[1];
+}
+
 struct ox_conv ox_chain_stage(const struct ox_chain *c, unsigned stage)
 {
     const struct ox_conv *d = &c->depthwise;
@@ -79,6 +88,13 @@ static struct ox_conv strip_of(const struct ox_conv *d, size_t rows, size_t line
     return s;
 }
 
+/* Of the first or the last product: by the shape of the whole stage, as it would go alone. */
+static bool by_parts(const struct job *j, unsigned i)
+{
+    const struct ox_conv s = ox_chain_stage(j->c, 2 * i);
+    return ox_triples_pay(j->t, s.batch * s.out[0] * s.out[1], s.out_channels, s.in_channels);
+}
+
 /* Rows at a time, and how wide a panel is. */
 static void plan_panels(struct job *j)
 {
@@ -87,7 +103,8 @@ static void plan_panels(struct job *j)
     j->across = max_size((d->out[1] - 1) * d->stride[1] + (d->kernel[1] - 1) * d->dilation[1] + 1,
                          d->in[1] + d->pad[1]);
     const bool wide = j->t->wide > j->t->nr && lines_of(d, 1) * j->across * j->t->wide <= NEAR_WIDE;
-    const size_t nr = wide ? j->t->wide : j->t->nr, near = wide ? NEAR_WIDE : NEAR_FLOATS;
+    const size_t nr = wide ? j->t->wide : j->t->nr;
+    const size_t near = by_parts(j, 0) ? NEAR_PARTS : wide ? NEAR_WIDE : NEAR_FLOATS;
     j->band = 1;
     while (j->band < rows && lines_of(d, j->band + 1) * j->across * nr <= near)
         j->band++;
@@ -107,13 +124,11 @@ static void plan_panels(struct job *j)
     j->slot = ox_round_up(j->line, 16) + j->lines + j->made + j->n_panels * j->kept + j->dense;
 }
 
-/* By the shape of the whole stage, as it would go alone. */
 static void plan_products(struct job *j)
 {
     for (unsigned i = 0; i < 2; i++) {
         const struct ox_conv s = ox_chain_stage(j->c, 2 * i);
-        const size_t m = s.batch * s.out[0] * s.out[1];
-        j->by_parts[i] = ox_triples_pay(j->t, m, s.out_channels, s.in_channels);
+        j->by_parts[i] = by_parts(j, i);
         if (j->by_parts[i])
             j->products =
                 max_size(j->products, ox_triples_work(ox_dense_depth(j->t, s.in_channels)));
@@ -191,6 +206,7 @@ static void project(const struct job *j, size_t m, const float *in, size_t row, 
 {
     const struct ox_chain *c = j->c;
     const struct ox_dense d = {.m = m,
+                               .whole = {pixels(&c->depthwise, c->depthwise.out), c->out_channels},
                                .n = c->out_channels,
                                .k = c->depthwise.out_channels,
                                .a = in,
@@ -234,16 +250,18 @@ static void expand(const struct job *j, const struct panel *p, size_t at, size_t
             end.row(end.row_arg, n * p->channels, to);
         return;
     }
-    const struct ox_dense d = {.m = n,
-                               .n = p->channels,
-                               .k = k,
-                               .a = row,
-                               .a_row = k,
-                               .a_col = 1,
-                               .packed = j->c->packed[0] + p->first * k,
-                               .c = to,
-                               .c_row = p->channels,
-                               .end = end};
+    const struct ox_dense d = {
+        .m = n,
+        .whole = {pixels(&j->c->depthwise, j->c->depthwise.in), j->c->depthwise.in_channels},
+        .n = p->channels,
+        .k = k,
+        .a = row,
+        .a_row = k,
+        .a_col = 1,
+        .packed = j->c->packed[0] + p->first * k,
+        .c = to,
+        .c_row = p->channels,
+        .end = end};
     product(j, &d, j->by_parts[0], p->products);
 }
 

@@ -44,7 +44,8 @@ struct ox_made {
 /* c[g][m x n] = end(a[g][m x k] b[g][k x n]) for all g = (g0, g1) < (batch[0], batch[1]). */
 struct ox_dense {
     size_t m, n, k;
-    const float *a; /* element (i, p) at i * a_row + p * a_col; a_col of 1 is the fast way */
+    size_t whole[2]; /* m and n of the product of which this is a part: the bits are its; or 0 */
+    const float *a;  /* element (i, p) at i * a_row + p * a_col; a_col of 1 is the fast way */
     size_t a_row, a_col;
     const struct ox_made *
         made; /* instead of a, where ox_dense_makes_rows(): by packed, batch 1; NULL: it is there */

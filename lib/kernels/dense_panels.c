@@ -26,7 +26,8 @@ void ox_block_panels(const struct ox_block *b)
 bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d)
 {
     enum { FAR = 1 << 17 /* floats */, LONE = 2, LONG = 128 };
-    return (d->m <= LONE && d->k >= LONG) || (d->m <= t->mr && d->k >= FAR / d->n);
+    const size_t m = d->whole[0] ? d->whole[0] : d->m, n = d->whole[1] ? d->whole[1] : d->n;
+    return (m <= LONE && d->k >= LONG) || (m <= t->mr && d->k >= FAR / n);
 }
 
 bool ox_dense_by_triples(const struct ox_compute *t, const struct ox_dense *d)

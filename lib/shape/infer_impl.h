@@ -178,6 +178,8 @@ void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
 /* ---- value_types.c ---- */
 /* Whether the operator's version makes what an attribute asks for (Cast's `to`): types that inputs have are judged there. */
 void ox_shapes_check_made(struct ox_infer *c, size_t i);
+/* Whether the operator's signature alone tells the element type of an output, as the standard's checker reads it. */
+bool ox_shapes_signature_tells(const struct ox_infer *c, const struct ox_value *value);
 const struct ox_type *ox_shapes_tensor(struct ox_shapes *s, enum ox_type_kind kind,
                                        enum ox_dtype elem, bool has_rank, unsigned rank,
                                        const struct ox_expr *const *dims);

@@ -170,7 +170,11 @@ void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
                                const struct ox_type *inferred, const char *verb)
 {
     struct ox_strbuf a, b;
-    if (c->s->rules_alone && !standard_has_rule(c->schema))
+    const bool same_element =
+        !value->type || !inferred ||
+        (value->type->kind == inferred->kind && value->type->elem == inferred->elem);
+    if (c->s->rules_alone && !standard_has_rule(c->schema) &&
+        (same_element || !ox_shapes_signature_tells(c, value)))
         return;
     ox_strbuf_init(&a);
     ox_strbuf_init(&b);
@@ -181,9 +185,6 @@ void ox_shapes_report_declared(struct ox_infer *c, const struct ox_value *value,
         snprintf(message, sizeof message, "'%.200s' is declared %.300s, but %s %s %.300s",
                  value->name, b.data, c->node->op_type, verb, a.data);
         struct ox_place place = {.graph = c->node->graph, .node = c->node, .tensor = value->name};
-        bool same_element =
-            !value->type || !inferred ||
-            (value->type->kind == inferred->kind && value->type->elem == inferred->elem);
         enum ox_finding_id id = same_element ? OX_F_SHAPE_CONFLICT : OX_F_TYPE_CONFLICT;
         if (c->s->defers_declared)
             ox_shapes_defer(c->s, id, &place, message);

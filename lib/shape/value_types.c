@@ -351,6 +351,16 @@ static bool an_input_has(const struct ox_infer *c, int constraint)
     return false;
 }
 
+bool ox_shapes_signature_tells(const struct ox_infer *c, const struct ox_value *value)
+{
+    size_t i = 0;
+    while (i < c->node->n_outputs && c->node->outputs[i] != value)
+        i++;
+    const struct ox_schema_param *param =
+        is_judged(c) ? ox_param_at(c->schema->outputs, c->schema->n_outputs, i) : NULL;
+    return param && (param->constraint < 0 || an_input_has(c, param->constraint));
+}
+
 void ox_shapes_check_made(struct ox_infer *c, size_t i)
 {
     enum ox_dtype elem = OX_UNDEFINED;

@@ -195,7 +195,7 @@ static void make_long(struct dice *d, struct ox_conv *c)
     }
 }
 
-/* A depthwise kernel of many rows, and of one column or of many. */
+/* A kernel of many rows, and of one column or of many, depthwise or of few channels. */
 static void make_tall(struct dice *d, struct ox_conv *c)
 {
     const size_t reach[2] = {dice_between(d, 3, 32), dice_between(d, 0, 1) * 24};
@@ -291,6 +291,10 @@ static struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
             c.out_channels = c.groups * dice_between(d, 1, 36);
         } else if (c.planar || dice_between(d, 0, 1)) {
             c.dilation[1] = 1;
+        }
+        if (c.groups == 1 && dice_between(d, 0, 3) == 0) {
+            c.in_channels = dice_between(d, 1, 12);
+            make_tall(d, &c);
         }
     }
     if ((way == OX_CONV_PADDED || way == OX_CONV_ABREAST) && c.out[1] && dice_between(d, 0, 7) == 0)
@@ -454,9 +458,11 @@ START_TEST(a_chain_gives_the_bits_of_its_stages)
     dw->in_pixel = dw->out_pixel = dw->out_channels = dw->in_channels;
     c.in_channels = dice_between(&d, 0, 2) ? dice_between(&d, 1, 20) : 0;
     c.out_channels = !c.in_channels || dice_between(&d, 0, 1) ? dice_between(&d, 1, 20) : 0;
+    if (c.out_channels && dice_between(&d, 0, 3) == 0)
+        c.out_channels += 4000;                 /* weights that few rows would wait for */
     t.block_floats = dice_between(&d, 1, 4000); /* strips of a row or more */
     ox_env_set_threads(env, 1 + (unsigned)_i % 3);
-    bias = guarded_new(&d, 128, true);
+    bias = guarded_new(&d, 4020, true);
     for (unsigned s = 0; s < 3; s++) {
         const struct ox_conv conv = s == 1 ? *dw : ox_chain_stage(&c, s);
         const enum ox_conv_way way = s == 1 ? OX_CONV_DEPTHWISE : OX_CONV_POINTWISE;

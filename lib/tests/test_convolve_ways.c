@@ -161,6 +161,11 @@ START_TEST(lines_are_copied_where_several_taps_read_them_and_they_stay_near)
         other.kernel[0] = other.kernel[1] = 1;
         other.pad[0] = other.pad[1] = 0;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);
+        other = c; /* spectrograms: tall kernels of one channel */
+        other.in_channels = other.in_pixel = 1;
+        other.kernel[0] = 41;
+        other.pad[0] = 20;
+        ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_PADDED);
         other = c; /* sums too long */
         other.in_channels = other.in_pixel = 128;
         ck_assert_int_eq(ox_conv_choose(t, &other, 0), OX_CONV_INDIRECT);

@@ -14,7 +14,7 @@ struct fast_case {
         special; /* bit k: NaN, infinities and zeros of both signs are among input k's values */
     struct {
         unsigned rank; /* 0: none */
-        int64_t dims[4];
+        int64_t dims[5];
     } in[INPUTS];
 };
 
@@ -31,6 +31,13 @@ static const struct fast_case cases[] = {
     {"MatMul(a, b)", 0, {{4, {5, 6, 10, 7}}, {4, {5, 1, 7, 1}}}},
     {"MatMul(a, b)", 0, {{4, {5, 1, 10, 7}}, {4, {1, 6, 7, 1}}}},
     {"MatMul(a, b)", 0, {{3, {1, 10, 7}}, {3, {30, 7, 1}}}},
+    {"MatMul(a, b)", 0, {{5, {1, 9, 3, 16, 8}}, {5, {4, 9, 1, 8, 1}}}},
+    {"MatMul(a, b)", 0, {{5, {4, 1, 3, 10, 7}}, {5, {1, 6, 1, 7, 5}}}},
+    {"MatMul(a, b)", 0, {{4, {6, 3, 10, 7}}, {5, {4, 6, 1, 7, 5}}}},
+    {"com.microsoft.CDist <metric = \"euclidean\">(a, b)", 0, {{2, {40, 9}}, {2, {1100, 9}}}},
+    {"com.microsoft.CDist(a, b)", 3, {{2, {40, 10}}, {2, {31, 10}}}},
+    {"Pow(a, b)", 3, {{2, {300, 9}}, {1, {9}}}},
+    {"Pow(a, b)", 3, {{2, {300, 9}}, {2, {300, 9}}}},
     {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{2, {300, 9}}}},
     {"ReduceLogSumExp <axes = [1, 2]>(a)", 1, {{3, {40, 30, 17}}}},
     {"ReduceLogSumExp <axes = [0], keepdims = 0>(a)", 1, {{2, {30, 17}}}},
@@ -65,13 +72,14 @@ static void fill(float *x, size_t n, bool special, size_t seed)
 
 static void open_case(struct text_run *f, const struct fast_case *c, int level, unsigned threads)
 {
-    static const char *const dims_of[] = {"", "A", "A, B", "A, B, C", "A, B, C, D"};
+    static const char *const dims_of[] = {"",        "A",          "A, B",
+                                          "A, B, C", "A, B, C, D", "A, B, C, D, E"};
     static float x[ELEMENTS];
     const struct ox_run_options options = {.level = level};
     char text[1024];
-    size_t at =
-        (size_t)snprintf(text, sizeof text, "<ir_version: 9, opset_import: [\"\" : %d]> g (",
-                         strncmp(c->call, "Reduce", 6) == 0 ? 13 : 19);
+    size_t at = (size_t)snprintf(
+        text, sizeof text, "<ir_version: 9, opset_import: [\"\" : %d, \"com.microsoft\" : 1]> g (",
+        strncmp(c->call, "Reduce", 6) == 0 ? 13 : 19);
     for (size_t k = 0; k < INPUTS && c->in[k].rank; k++) {
         at += (size_t)snprintf(text + at, sizeof text - at, "%sfloat[", k ? ", " : "");
         for (const char *p = dims_of[c->in[k].rank]; *p; p++)

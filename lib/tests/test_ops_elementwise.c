@@ -426,13 +426,18 @@ START_TEST(small_powers_at_every_level)
 {
     static const float x[] = {0,     -0.0f, 1,     -1,       0.3f,      -7.25f,
                               1e-9f, 3e12f, 1e20f, INFINITY, -INFINITY, NAN};
-    for (int power = 2; power <= 4; power++) {
-        char text[200];
+    static const char *const types[] = {"float", "int64",
+                                        "double"}; /* of the exponent, or of all */
+    for (int turn = 0; turn < 9; turn++) {
+        const int power = 2 + turn / 3;
+        char text[300];
         struct text_run f[2];
         snprintf(text, sizeof text,
                  "<ir_version: 10, opset_import: [\"\" : 20]> g (float[N] x) => (float[N] y) "
-                 "<float p = {%d}> { y = Pow(x, p) }",
-                 power);
+                 "<%s p = {%d}> { %s }",
+                 types[turn % 3], power,
+                 turn % 3 == 2 ? "w = Cast<to = 11>(x) z = Pow(w, p) y = Cast<to = 1>(z)"
+                               : "y = Pow(x, p)");
         for (int k = 0; k < 2; k++) {
             const struct ox_run_options options = {.level = 2 * k};
             text_must_plan(&f[k], text, &options);

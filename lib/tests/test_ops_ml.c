@@ -402,7 +402,8 @@ START_TEST(support_vectors_at_every_level)
 {
     static const char *const kernels[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
     const size_t n = _i / 4 % 2 ? 300 : 6, cols = 9, rows = 5;
-    const bool classifies = _i / 8;
+    const size_t classes = _i / 8 ? (size_t)_i / 8 + 1 : 0, columns = classes ? classes : 1;
+    const bool classifies = classes > 0;
     static char text[1 << 16];
     static float x[5 * 18];
     struct text_run f[2];
@@ -411,14 +412,20 @@ START_TEST(support_vectors_at_every_level)
         "<ir_version: 10, opset_import: [\"\" : 20, \"ai.onnx.ml\" : 3]> g (float[N, C] x) => "
         "(float[N, K] y) { %s ai.onnx.ml.%s <kernel_type = \"%s\", kernel_params = [0.5, 0.25, "
         "3.0], "
-        "rho = [0.125], %s",
+        "rho = [%s], %s",
         classifies ? "l, y =" : "y =", classifies ? "SVMClassifier" : "SVMRegressor",
-        kernels[_i % 4], classifies ? "classlabels_ints = [0, 1], " : "");
-    at += (size_t)(classifies ? snprintf(text + at, sizeof text - at,
-                                         "vectors_per_class = [%zu, %zu]", n / 3, n - n / 3)
-                              : snprintf(text + at, sizeof text - at, "n_supports = %zu", n));
+        kernels[_i % 4], classes == 3 ? "0.125, 0.25, -0.5" : "0.125",
+        classes == 3 ? "classlabels_ints = [0, 1, 2], vectors_per_class = "
+        : classifies ? "classlabels_ints = [0, 1], vectors_per_class = "
+                     : "n_supports = ");
+    at += (size_t)(classes == 3 ? snprintf(text + at, sizeof text - at, "[%zu, %zu, %zu]", n / 3,
+                                           n / 2, n - n / 3 - n / 2)
+                   : classifies
+                       ? snprintf(text + at, sizeof text - at, "[%zu, %zu]", n / 3, n - n / 3)
+                       : snprintf(text + at, sizeof text - at, "%zu", n));
     at += write_floats(text + at, sizeof text - at, "support_vectors", n * cols, 0);
-    at += write_floats(text + at, sizeof text - at, "coefficients", n, 5000);
+    at +=
+        write_floats(text + at, sizeof text - at, "coefficients", n * (classes == 3 ? 2 : 1), 5000);
     snprintf(text + at, sizeof text - at, ">(x) }");
     for (size_t i = 0; i < OX_COUNT(x); i++)
         x[i] = drawn(9000 + i);
@@ -435,7 +442,7 @@ START_TEST(support_vectors_at_every_level)
     }
     const struct ox_tensor *slow = ox_datum_get_tensor(f[0].out[0]);
     const struct ox_tensor *fast = ox_datum_get_tensor(f[1].out[0]);
-    ck_assert_uint_eq(slow->n, rows * (classifies ? 2 : 1));
+    ck_assert_uint_eq(slow->n, rows * columns);
     for (size_t i = 0; i < slow->n; i++)
         ck_assert_double_eq_tol(ox_tensor_get_double(slow, i), ox_tensor_get_double(fast, i), 3e-6);
     text_close(&f[0]);
@@ -518,7 +525,7 @@ int main(void)
     tcase_add_test(tcase, linear_regression_of_two_targets);
     tcase_add_test(tcase, support_vectors_add_up);
     tcase_add_test(tcase, pairs_of_classes_vote);
-    tcase_add_loop_test(tcase, support_vectors_at_every_level, 0, 16);
+    tcase_add_loop_test(tcase, support_vectors_at_every_level, 0, 24);
     tcase_add_test(tcase, maps_become_rows);
     tcase_add_test(tcase, two_vocabularies_are_refused);
     tcase_add_test(tcase, rows_become_maps);

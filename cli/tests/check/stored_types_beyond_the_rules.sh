@@ -34,6 +34,9 @@ g (float[N,2] x) => (float[N] y) {
 }
 M
 onnxtool check --full unruled.onnxtxt
+# The element type is told by the signature.
+sed 's/float\[N\] y/double[N] y/' unruled.onnxtxt > unruled_double.onnxtxt
+onnxtool check --full unruled_double.onnxtxt 2> /dev/null || true
 cat > ruled.onnxtxt <<'M'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[N,4] x) => (float[K,L] y) <float[N,2,3] z> {

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/compute.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"
@@ -93,6 +95,62 @@ static enum ox_status run_cdist(struct ox_run *r, struct ox_error *err)
     return ox_real_out(r, 0, a->dtype, 2, (const int64_t[]){a->dims[0], b->dims[0]}, out, err);
 }
 
+/* Of rows of A against all of B, whose columns lie one behind the other; differences before they are squared leave near points their
+ * digits. */
+struct distances {
+    const float *x, *turned;
+    float *out;
+    size_t n, k;
+    bool root;
+};
+
+static void distance_rows(void *arg, size_t from, size_t to)
+{
+    enum { SOME = 1024 };
+    const struct distances *j = arg;
+    const struct ox_rows *t = ox_fast_rows();
+    float square[SOME];
+    for (size_t i = from; i < to; i++)
+        for (size_t at = 0; at < j->n; at += SOME) {
+            const size_t some = j->n - at < SOME ? j->n - at : SOME;
+            float *sum = j->out + i * j->n + at;
+            memset(sum, 0, some * sizeof *sum);
+            for (size_t p = 0; p < j->k; p++) {
+                const float *column = j->turned + p * j->n + at;
+                t->binary[OX_BINARY_SUB][OX_ROW_RIGHT_ONE](some, column, j->x + i * j->k + p,
+                                                           square);
+                t->unary[OX_UNARY_SQUARE](some, square, square, 0, 0);
+                t->binary[OX_BINARY_ADD][OX_ROW_BOTH](some, sum, square, sum);
+            }
+            if (j->root)
+                t->unary[OX_UNARY_SQRT](some, sum, sum, 0, 0);
+        }
+}
+
+static enum ox_status fast_cdist(struct ox_run *r, struct ox_error *err)
+{
+    enum { DEEP = 1 << 12 }; /* longer sums of floats would lose digits */
+    const struct ox_tensor *a = ox_fast_in(r, 0), *b = ox_fast_in(r, 1);
+    const char *metric = ox_run_string(r, "metric");
+    const bool root = metric && strcmp(metric, "euclidean") == 0;
+    if ((metric && !root && strcmp(metric, "sqeuclidean") != 0) || !a || !b || a->rank != 2 ||
+        b->rank != 2 || a->dims[1] != b->dims[1] || a->dims[1] > DEEP || a->n == 0 || b->n == 0)
+        return OX_UNSUPPORTED;
+    struct distances j = {
+        .x = a->data, .n = (size_t)b->dims[0], .k = (size_t)b->dims[1], .root = root};
+    struct ox_tensor *y;
+    float *turned = ox_run_work(r, b->n, sizeof *turned, err);
+    if (!turned)
+        return err->status;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 2, (const int64_t[]){a->dims[0], b->dims[0]}, &y, err));
+    ox_compute(ox_cpu())->transpose(j.n, j.k, b->data, j.k, turned, j.n);
+    j.turned = turned;
+    j.out = y->data;
+    ox_fast_spread(r->env, (size_t)a->dims[0], 1, 0.3 * (double)j.n * (double)j.k, distance_rows,
+                   &j);
+    return OX_OK;
+}
+
 static void infer_cdist(struct ox_infer *c)
 {
     const struct ox_expr *dims[2] = {ox_infer_dim(c, 0, 0), ox_infer_dim(c, 1, 0)};
@@ -157,7 +215,7 @@ static void infer_sparse_matmul(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_contrib_linalg[] = {
-    {MS, "CDist", 1, .infer = infer_cdist, .run = run_cdist},
+    {MS, "CDist", 1, .infer = infer_cdist, .run = run_cdist, .fast = fast_cdist},
     {MS, "Inverse", 1, .infer = ox_rule_same, .run = run_inverse},
     {MS, "SparseToDenseMatMul", 1, OX_OP_ANY_KIND, .infer = infer_sparse_matmul,
      .run = run_sparse_matmul},

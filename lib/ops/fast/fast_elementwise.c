@@ -333,17 +333,51 @@ static enum ox_status run_powers(struct ox_run *r, const struct ox_tensor *const
     return OX_OK;
 }
 
+struct double_powers {
+    const double *x;
+    double *y;
+    bool cube;
+};
+
+static void double_power(void *arg, size_t from, size_t to)
+{
+    const struct double_powers *j = arg;
+    for (size_t i = from; i < to; i++)
+        j->y[i] = j->x[i] * j->x[i] * (j->cube ? j->x[i] : 1);
+}
+
+/* Squares and cubes. */
+static enum ox_status run_double_powers(struct ox_run *r, double p, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    if (x->dtype != OX_FLOAT64 || (p != 2 && p != 3))
+        return OX_UNSUPPORTED;
+    struct ox_tensor *y;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT64, x->rank, x->dims, &y, err));
+    struct double_powers job = {x->data, y->data, p == 3};
+    ox_fast_spread(r->env, x->n, CUBES, 1, double_power, &job);
+    return OX_OK;
+}
+
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *power = ox_fast_in(r, 1), *x = ox_fast_in(r, 0);
-    if (!x || !power)
-        return OX_UNSUPPORTED;
-    const bool one = power->n == 1 && power->rank <= x->rank;
-    const float p = one ? *(const float *)power->data : 0;
+    const struct ox_tensor *power = ox_run_in(r, 1), *x = ox_fast_in(r, 0);
+    const bool one = power->n == 1 && power->rank <= ox_run_in(r, 0)->rank;
+    const double p = one ? ox_tensor_get_double(power, 0) : 0;
+    float narrow = (float)p;
+    if (!x)
+        return one ? run_double_powers(r, p, err) : OX_UNSUPPORTED;
     if (one && p == 2)
         return run_unary(r, OX_UNARY_SQUARE, 0, 0, err);
-    if (!one || p != 3)
-        return run_powers(r, (const struct ox_tensor *const[]){x, power}, err);
+    if (!one || p != 3) {
+        /* Exponents of integers are given as such. */
+        const struct ox_tensor as_float = {.dtype = OX_FLOAT32, .n = 1, .data = &narrow};
+        if (one && (double)narrow == p)
+            power = &as_float;
+        return power->dtype == OX_FLOAT32
+                   ? run_powers(r, (const struct ox_tensor *const[]){x, power}, err)
+                   : OX_UNSUPPORTED;
+    }
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
     struct cubing cubing = {x->data, y->data};

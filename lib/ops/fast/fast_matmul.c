@@ -60,16 +60,21 @@ enum ox_status ox_fast_product(struct ox_run *r, const struct ox_dense *d, struc
 
 /* ---- MatMul ----------------------------------------------------------------------------------------------------- */
 
-/* Leading dimensions of both sides as two loops; false: they take more. */
+/* The size of dimension i of `rank`; 1 before the first of its own. */
+static size_t size_at(const struct ox_tensor *in, unsigned i, unsigned rank)
+{
+    return i + in->rank < rank ? 1 : (size_t)in->dims[i + in->rank - rank];
+}
+
+/* Leading dimensions of both sides as two loops, as far as these reach; *left of the first ones are beyond. False: the dimensions do
+ * not fit. */
 static bool batch_loops(const struct ox_tensor *a, const struct ox_tensor *b, unsigned rank,
-                        struct ox_dense *d)
+                        struct ox_dense *d, unsigned *left)
 {
     size_t pass_a = d->m * d->k, pass_b = d->k * d->n, pass_c = d->m * d->n;
     int depth = -1;
     for (unsigned i = rank - 2; i-- > 0;) {
-        unsigned at_a = i + a->rank - rank, at_b = i + b->rank - rank;
-        size_t size_a = i + a->rank < rank ? 1 : (size_t)a->dims[at_a];
-        size_t size_b = i + b->rank < rank ? 1 : (size_t)b->dims[at_b];
+        size_t size_a = size_at(a, i, rank), size_b = size_at(b, i, rank);
         size_t size = size_a == 1 ? size_b : size_a;
         if (size_a != size_b && size_a != 1 && size_b != 1)
             return false;
@@ -81,8 +86,10 @@ static bool batch_loops(const struct ox_tensor *a, const struct ox_tensor *b, un
         if (joins) {
             d->batch[depth] *= size;
         } else {
-            if (++depth == 2)
-                return false;
+            if (++depth == 2) {
+                *left = i + 1;
+                return true;
+            }
             d->batch[depth] = size;
             d->a_batch[depth] = step_a;
             d->b_batch[depth] = step_b;
@@ -92,7 +99,47 @@ static bool batch_loops(const struct ox_tensor *a, const struct ox_tensor *b, un
         pass_b *= size_b;
         pass_c *= size;
     }
+    *left = 0;
     return true;
+}
+
+/* Beyond two loops: products of those for each place of the first `left` dimensions, whose sizes are `dims`. */
+static enum ox_status run_outer(struct ox_run *r, const struct ox_tensor *a,
+                                const struct ox_tensor *b, unsigned rank, unsigned left,
+                                const int64_t *dims, const struct ox_dense *d, struct ox_error *err)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    struct ox_dense one = *d, turned;
+    size_t outer = 1, step[3] = {1, 1, 1};
+    const struct ox_tensor *const in[] = {a, b};
+    const struct ox_dense *product = turn_column(d, &turned) ? &turned : &one;
+    float *work = ox_run_work(r, ox_dense_work(t, r->env, product), sizeof *work, err);
+    if (!work)
+        return err->status;
+    for (unsigned i = 0; i < left; i++)
+        outer *= (size_t)dims[i];
+    for (unsigned i = left; i < rank; i++)
+        for (unsigned s = 0; s < 2; s++)
+            step[s] *= size_at(in[s], i, rank);
+    step[2] = d->m * d->n * (d->batch[0] ? d->batch[0] : 1) * (d->batch[1] ? d->batch[1] : 1);
+    for (size_t at = 0; at < outer; at++) {
+        size_t rest = at, pass[2] = {step[0], step[1]};
+        one = *d;
+        one.c += at * step[2];
+        for (unsigned i = left; i-- > 0; rest /= (size_t)dims[i]) {
+            const size_t index = rest % (size_t)dims[i];
+            const size_t size_a = size_at(a, i, rank), size_b = size_at(b, i, rank);
+            one.a += (size_a > 1 ? index : 0) * pass[0];
+            one.b = (const float *)one.b + (size_b > 1 ? index : 0) * pass[1];
+            pass[0] *= size_a;
+            pass[1] *= size_b;
+        }
+        if (product != &one)
+            turn_column(&one, &turned);
+        ox_dense_run(t, r->env, product, work);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
+    return OX_OK;
 }
 
 static void swap_loops(struct ox_dense *d)
@@ -121,15 +168,17 @@ static enum ox_status run_batches(struct ox_run *r, struct ox_error *err)
                          .b_col = 1};
     d.a_row = d.k;
     d.b_row = d.c_row = d.n;
-    if (!batch_loops(a, b, rank, &d))
+    int64_t dims[OX_MOST_RANK];
+    unsigned left;
+    if (!batch_loops(a, b, rank, &d, &left))
         return OX_UNSUPPORTED;
     if (d.batch[1])
         swap_loops(&d);
-    int64_t dims[OX_MOST_RANK];
     for (unsigned i = 0; i + 2 < rank; i++) {
-        int64_t size_a = i + a->rank < rank ? 1 : a->dims[i + a->rank - rank];
-        int64_t size_b = i + b->rank < rank ? 1 : b->dims[i + b->rank - rank];
-        dims[i] = size_a == 1 ? size_b : size_a;
+        const size_t size_a = size_at(a, i, rank), size_b = size_at(b, i, rank);
+        if (size_a != size_b && size_a != 1 && size_b != 1)
+            return OX_UNSUPPORTED;
+        dims[i] = (int64_t)(size_a == 1 ? size_b : size_a);
     }
     dims[rank - 2] = (int64_t)d.m;
     dims[rank - 1] = (int64_t)d.n;
@@ -138,7 +187,7 @@ static enum ox_status run_batches(struct ox_run *r, struct ox_error *err)
     d.a = a->data;
     d.b = b->data;
     d.c = y->data;
-    return ox_fast_product(r, &d, err);
+    return left ? run_outer(r, a, b, rank, left, dims, &d, err) : ox_fast_product(r, &d, err);
 }
 
 /* [..., k] by a matrix, all rows at once. */

@@ -82,14 +82,84 @@ static void turn(enum ox_svm_kernel kernel, size_t n, size_t cols, const float *
 /* What prepare() leaves: they are right for rows of so many columns. */
 struct turned {
     size_t cols;
-    _Alignas(64) char vectors[];
+    _Alignas(64) char vectors[]; /* or planes */
 };
+
+static void add_vectors(size_t n, size_t cols, const float *factors, const float *vectors,
+                        double *plane)
+{
+    for (size_t v = 0; v < n; v++)
+        for (size_t c = 0; c < cols; c++)
+            plane[c] += (double)factors[v] * (double)vectors[v * cols + c];
+}
+
+/* The support vectors of linear kernels, summed. A regressor has one plane. */
+struct linear {
+    const float *factors, *vectors;
+    const int64_t *per_class;
+    size_t n, classes, planes;
+};
+
+/* False where that would be more than the vectors are, and where something is wrong with them, which is told where they are used. */
+static bool find_linear(const struct ox_run *r, size_t cols, struct linear *l)
+{
+    size_t n_factors, n_floats, all = 0;
+    l->factors = ox_run_floats(r, "coefficients", &n_factors);
+    l->vectors = ox_run_floats(r, "support_vectors", &n_floats);
+    l->per_class = ox_run_ints(r, "vectors_per_class", &l->classes);
+    l->n = cols ? n_floats / cols : 0;
+    for (size_t i = 0; i < l->classes; i++)
+        if (l->per_class[i] < 0 || OX_ADD_OVERFLOWS(all, (size_t)l->per_class[i], &all))
+            return false;
+    const size_t others = l->classes ? l->classes - 1 : 1;
+    l->planes = l->classes ? l->classes * others / 2 : 1;
+    return l->n && (!l->classes || all == l->n) && n_floats == l->n * cols && l->planes &&
+           l->classes <= l->n && l->planes <= l->n && n_factors == l->n * others;
+}
+
+static void make_planes(const struct linear *l, size_t cols, double *plane)
+{
+    memset(plane, 0, l->planes * cols * sizeof *plane);
+    if (!l->classes)
+        add_vectors(l->n, cols, l->factors, l->vectors, plane);
+    for (size_t i = 0, at_i = 0; i < l->classes; at_i += (size_t)l->per_class[i], i++) {
+        size_t at = at_i + (size_t)l->per_class[i];
+        for (size_t j = i + 1; j < l->classes; j++, plane += cols) {
+            add_vectors((size_t)l->per_class[i], cols, l->factors + (j - 1) * l->n + at_i,
+                        l->vectors + at_i * cols, plane);
+            add_vectors((size_t)l->per_class[j], cols, l->factors + i * l->n + at,
+                        l->vectors + at * cols, plane);
+            at += (size_t)l->per_class[j];
+        }
+    }
+}
+
+static enum ox_status take_planes(struct ox_run *r, struct ox_svm *s, const struct linear *l,
+                                  struct ox_error *err)
+{
+    const size_t cols = s->rows.cols;
+    const struct turned *kept = ox_run_state(r);
+    s->n_planes = l->planes;
+    if (kept && kept->cols == cols) {
+        s->planes = (const double *)(const void *)kept->vectors;
+        return OX_OK;
+    }
+    double *fresh = ox_real_scratch(r, l->planes * cols, err);
+    if (!fresh)
+        return OX_NO_MEMORY;
+    make_planes(l, cols, fresh);
+    s->planes = fresh;
+    return OX_OK;
+}
 
 enum ox_status ox_svm_take_vectors(struct ox_run *r, struct ox_svm *s, bool quick,
                                    struct ox_error *err)
 {
     const size_t n = s->n_vectors, cols = s->rows.cols;
     size_t n_floats;
+    struct linear l;
+    if (quick && n && s->kernel == OX_SVM_LINEAR && find_linear(r, cols, &l))
+        return take_planes(r, s, &l, err);
     if (!quick || s->kernel == OX_SVM_LINEAR || !n)
         return ox_svm_floats(r, "support_vectors", &s->vectors, &n_floats, err);
     const struct turned *kept = ox_run_state(r);
@@ -108,7 +178,7 @@ enum ox_status ox_svm_take_vectors(struct ox_run *r, struct ox_svm *s, bool quic
     return OX_OK;
 }
 
-/* Turns the vectors once; what is wrong with them is told where they are used. */
+/* Turns or sums the vectors once; what is wrong with them is told where they are used. */
 enum ox_status ox_svm_prepare(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0);
@@ -116,14 +186,19 @@ enum ox_status ox_svm_prepare(struct ox_run *r, struct ox_error *err)
     enum ox_svm_kernel kernel;
     size_t n_floats;
     const float *vectors = ox_run_floats(r, "support_vectors", &n_floats);
-    if (r->once || !find_kernel(r, &kernel) || kernel == OX_SVM_LINEAR || !cols || !n_floats ||
-        n_floats % cols)
+    struct linear l;
+    if (r->once || !find_kernel(r, &kernel) || !cols || !n_floats || n_floats % cols ||
+        (kernel == OX_SVM_LINEAR && !find_linear(r, cols, &l)))
         return OX_OK;
-    struct turned *kept = ox_run_keep(r, sizeof *kept + n_floats * sizeof(double), err);
+    const size_t n_kept = kernel == OX_SVM_LINEAR ? l.planes * cols : n_floats;
+    struct turned *kept = ox_run_keep(r, sizeof *kept + n_kept * sizeof(double), err);
     if (!kept)
         return OX_NO_MEMORY;
     kept->cols = cols;
-    turn(kernel, n_floats / cols, cols, vectors, kept->vectors);
+    if (kernel == OX_SVM_LINEAR)
+        make_planes(&l, cols, (double *)(void *)kept->vectors);
+    else
+        turn(kernel, n_floats / cols, cols, vectors, kept->vectors);
     return OX_OK;
 }
 
@@ -141,7 +216,8 @@ void ox_svm_run_rows(struct ox_run *r, struct ox_svm *s,
                      void (*task)(void *arg, size_t from, size_t to))
 {
     const double a_number = ox_svm_is_quick(s) ? 0.1 : 1, a_vector = 10 * a_number; /* ns */
-    const double ns = (double)(s->n_vectors + 1) * (a_vector + a_number * (double)s->rows.cols);
+    const size_t n = s->planes ? s->n_planes : s->n_vectors;
+    const double ns = (double)(n + 1) * (a_vector + a_number * (double)s->rows.cols);
     ox_fast_spread(r->env, s->rows.rows, 1, ns, task, s);
 }
 
@@ -151,9 +227,11 @@ static void regress_row(const struct ox_svm *s, size_t row)
 {
     const double *x = s->x + row * s->rows.cols;
     double sum = 0;
-    if (s->n_vectors == 0)
+    if (s->planes)
+        sum = ox_svm_quick_dot(s->rows.cols, x, s->planes);
+    else if (s->n_vectors == 0)
         sum = ox_svm_dot(s->rows.cols, x, s->coefficients);
-    for (size_t from = 0; from < s->n_vectors; from += OX_SVM_STRETCH) {
+    for (size_t from = 0; !s->planes && from < s->n_vectors; from += OX_SVM_STRETCH) {
         const size_t n =
             s->n_vectors - from < OX_SVM_STRETCH ? s->n_vectors - from : OX_SVM_STRETCH;
         double kernels[OX_SVM_STRETCH];

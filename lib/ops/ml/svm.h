@@ -18,6 +18,9 @@ struct ox_svm {
     /* The vectors as [cols, n_vectors], for work side by side: in float32, or in double; NULL. */
     const float *turned;
     const double *turned_wide;
+    const double
+        *planes; /* of a linear kernel: [n_planes, cols], one for each pair of classes; NULL */
+    size_t n_planes;
     const double *coefficients;
     const float *given; /* coefficients as they stand in the attribute */
     size_t n_coefficients;

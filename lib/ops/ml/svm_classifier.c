@@ -7,8 +7,8 @@
 #include "ops/ml/svm.h"
 
 /* A score for each pair of classes, by the vectors of both; each votes for one of them. */
-static void score_pairs(const struct ox_svm *s, const double *kernels, double *scores,
-                        double *votes)
+static void score_pairs(const struct ox_svm *s, const double *x, const double *kernels,
+                        double *scores, double *votes)
 {
     size_t start_i = 0, pair = 0;
     for (size_t i = 0; i < s->classes; i++) {
@@ -18,7 +18,9 @@ static void score_pairs(const struct ox_svm *s, const double *kernels, double *s
             const double *of_i = s->coefficients + (j - 1) * s->n_vectors + start_i;
             const double *of_j = s->coefficients + i * s->n_vectors + start_j;
             double sum = 0;
-            if (ox_svm_is_quick(s)) {
+            if (s->planes) {
+                sum = ox_svm_quick_dot(s->rows.cols, x, s->planes + pair * s->rows.cols);
+            } else if (ox_svm_is_quick(s)) {
                 sum = ox_svm_quick_dot(n_i, of_i, kernels + start_i);
                 sum += ox_svm_quick_dot(n_j, of_j, kernels + start_j);
             }
@@ -122,12 +124,12 @@ static void classify_row(struct ox_svm *s, size_t row)
     double *scores = votes + k, *more = scores + s->n_scores + 2;
     const double *x = s->x + row * s->rows.cols;
     if (s->n_vectors) {
-        for (size_t from = 0; from < s->n_vectors; from += OX_SVM_STRETCH)
+        for (size_t from = 0; !s->planes && from < s->n_vectors; from += OX_SVM_STRETCH)
             ox_svm_kernels(s, x, from,
                            s->n_vectors - from < OX_SVM_STRETCH ? s->n_vectors - from
                                                                 : OX_SVM_STRETCH,
                            kernels + from);
-        score_pairs(s, kernels, pair_scores, votes);
+        score_pairs(s, x, kernels, pair_scores, votes);
         if (s->prob_a)
             probabilities(s, pair_scores, more, scores);
         else

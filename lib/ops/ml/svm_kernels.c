@@ -33,7 +33,7 @@ double ox_svm_quick_dot(size_t n, const double *a, const double *b)
 
 bool ox_svm_is_quick(const struct ox_svm *s)
 {
-    return s->turned || s->turned_wide;
+    return s->turned || s->turned_wide || s->planes;
 }
 
 static double squared_distance(size_t n, const double *a, const double *b)
