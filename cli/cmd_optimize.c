@@ -21,7 +21,7 @@ static const struct opt options[] = {
     {0, "list", OPT_FLAG, FIELD(list), NULL, NULL, "list the passes"},
     {0, "level", OPT_INT, FIELD(level), "N", NULL, "1: folding and clearing away; 2: all (2)"},
     {0, "fold-limit", OPT_SIZE, FIELD(fold_limit), "SIZE", NULL,
-     "most that folded constants may add to the model (16M)"},
+     "most that folded constants may add to the model (16M, or a tenth of its constants)"},
     {0, "for", OPT_STRINGS, FIELD(targets), "TARGET", NULL,
      "come down to the opset that this runtime takes, and make only what it takes; as check "
      "--target"},

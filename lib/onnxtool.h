@@ -1239,8 +1239,9 @@ struct ox_optimize_options {
     const char *const
         *keep; /* values of the main graph that stay as they are, beside its outputs */
     size_t n_keep;
-    uint64_t fold_bytes; /* most that folded constants may add to the model; 0: 16 MiB */
-    bool may_be_empty;   /* as of ox_shapes_options */
+    uint64_t
+        fold_bytes; /* most that folded constants may add to the model; 0: 16 MiB, or a tenth of its constants if that is more */
+    bool may_be_empty; /* as of ox_shapes_options */
 };
 
 struct ox_pass_count {

@@ -189,6 +189,21 @@ static bool keep_names(struct ox_rewrite *rw, const struct ox_rewrite_plan *plan
     return true;
 }
 
+uint64_t ox_fold_bytes(const struct ox_model *model)
+{
+    uint64_t all = 0;
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_values; i++) {
+            const struct ox_stored *stored = graph->values[i]->init;
+            size_t n;
+            if (stored && ox_dims_count(stored->rank, stored->dims, &n))
+                all += (uint64_t)n * ox_dtype_bits(stored->dtype) / 8;
+        }
+    }
+    return all / OX_FOLD_SHARE > OX_FOLD_BYTES ? all / OX_FOLD_SHARE : OX_FOLD_BYTES;
+}
+
 enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_plan *plan,
                                 struct ox_optimize_report *report, struct ox_error *err)
 {
@@ -200,7 +215,12 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
                             .once = plan->to_run && !plan->repeats,
                             .may_be_empty = plan->may_be_empty,
                             .only_kept = plan->only_kept,
-                            .fold_left = plan->fold_bytes ? plan->fold_bytes : OX_FOLD_BYTES};
+                            .fold_left =
+                                plan->fold_bytes ? plan->fold_bytes : ox_fold_bytes(model)};
+    /* A single run gains nothing by folding what it would compute once. */
+    rw.fold_left = plan->fold_bytes ? plan->fold_bytes
+                   : rw.once        ? OX_FOLD_BYTES
+                                    : ox_fold_bytes(model);
     if (OX_MUL_OVERFLOWS(rw.fold_left, FOLD_ROOM, &rw.fold_room))
         rw.fold_room = UINT64_MAX;
     rw.wide_room = plan->repeats ? WIDE_BYTES : 0;

@@ -22,7 +22,7 @@ struct ox_pass {
     enum ox_status (*run)(struct ox_rewrite *rw, struct ox_graph *graph, struct ox_error *err);
 };
 
-enum { OX_FOLD_BYTES = 16 << 20 };
+enum { OX_FOLD_BYTES = 16 << 20, OX_FOLD_SHARE = 10 };
 
 /* What the runner is asked for. */
 struct ox_rewrite_plan {
@@ -37,11 +37,14 @@ struct ox_rewrite_plan {
     bool
         own_forms; /* passes that leave what is not standard ONNX may be asked for: the caller makes it so */
     bool repeats; /* it runs again and again: what each run would work out anew may take memory */
-    bool correct_types;  /* stored types that contradict the nodes are replaced */
-    bool may_be_empty;   /* open sizes of inputs may be 0; else they are taken to be at least 1 */
-    uint64_t fold_bytes; /* that constants may grow by; 0: OX_FOLD_BYTES */
+    bool correct_types; /* stored types that contradict the nodes are replaced */
+    bool may_be_empty;  /* open sizes of inputs may be 0; else they are taken to be at least 1 */
+    uint64_t
+        fold_bytes; /* that constants may grow by; 0: ox_fold_bytes(), in a single run OX_FOLD_BYTES */
 };
 
+/* OX_FOLD_BYTES, or the model's constants over OX_FOLD_SHARE where that is more: what is folded may stand beside what it is made of. */
+uint64_t ox_fold_bytes(const struct ox_model *model);
 enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_plan *plan,
                                 struct ox_optimize_report *report, struct ox_error *err);
 

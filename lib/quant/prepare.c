@@ -266,7 +266,7 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
                                    .passes = passes,
                                    .n_passes = OX_COUNT(passes) - options->weight_only,
                                    .own_forms = true,
-                                   .fold_bytes = OX_FOLD_BYTES};
+                                   .fold_bytes = ox_fold_bytes(model)};
     struct ox_quant q;
     enum ox_status status = ox_quant_init(&q, model, options, true, err);
     if (status == OX_OK)

@@ -1,6 +1,7 @@
 /* The passes of `optimize` that make other standard operators: what each makes of small graphs, that this computes the same, and what it
  * must leave alone. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/pass.h"
@@ -368,6 +369,24 @@ static void folds_to(const char *nodes, size_t n_nodes, size_t n_inits)
     text_close(&f);
     ox_strbuf_release(&text);
 }
+
+START_TEST(folding_may_add_a_tenth_of_large_constants)
+{
+    static const struct {
+        const char *dims;
+        uint64_t most;
+    } cases[] = {{"30000000", 16 << 20}, {"1000,100000", 40000000}, {"0", 16 << 20}};
+    struct text_run f;
+    char text[256];
+    snprintf(text, sizeof text,
+             "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1] x) => (float[A] y) "
+             "<float[%s] w = [\"location\": \"none\"]> { y = Add(x, w) }",
+             cases[_i].dims);
+    text_open(&f, text);
+    ck_assert_uint_eq(ox_fold_bytes(f.model), cases[_i].most);
+    text_close(&f);
+}
+END_TEST
 
 static void folds_away(const char *nodes)
 {
@@ -768,6 +787,7 @@ int main(void)
     };
     Suite *suite = suite_create("standard passes");
     TCase *tcase = tcase_create("standard passes");
+    tcase_add_loop_test(tcase, folding_may_add_a_tenth_of_large_constants, 0, 3);
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_test(tcase, tests[i]);
     suite_add_tcase(suite, tcase);
