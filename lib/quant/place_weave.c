@@ -44,8 +44,9 @@ static enum ox_status join_short_channels(struct ox_place *place, const struct o
         values->dims[1 - mark->axis] >= FEW)
         return OX_OK;
     const size_t n = ox_qview_of(values, mark->axis).n;
-    float *low = ox_arena_array(&place->q->arena, 2 * n, sizeof *low), *high = low + n;
-    if (!low)
+    float *low = ox_arena_array(&place->q->arena, n, sizeof *low),
+          *high = ox_arena_array(&place->q->arena, n, sizeof *high);
+    if (!low || !high)
         return ox_no_memory(err);
     if (!ox_qparams_extremes(values, mark->axis, low, high))
         return OX_OK; /* it is refused with its reason */
