@@ -24,8 +24,9 @@ struct job {
     size_t lines;       /* of the ring */
     size_t all;         /* parts of rows of the output */
     size_t tasks;
-    size_t ring, sums; /* floats of a ring, and of a line's sums */
-    size_t slot;       /* floats of a task's own */
+    size_t ring, sums;            /* floats of a ring, and of a line's sums */
+    size_t slot;                  /* floats of a task's own */
+    float bias[OX_TILE_COLS_MAX]; /* of outputs abreast */
 };
 
 /* Floats of a line of so many outputs with its zeros, as far as they read it. */
@@ -232,7 +233,6 @@ static void abreast(const struct job *j, struct part p, size_t count, struct rin
     const size_t run = ox_conv_abreast_taps(c, j->abreast) * c->in_channels;
     const bool beyond = p.width % j->abreast != 0;
     const float *row[AT_ONCE][OX_CONV_NARROW_ROWS];
-    float bias[OX_TILE_COLS_MAX];
     float *out = j->out + p.image * j->out_batch + p.y * line + p.x * n;
     float *const to = beyond ? ring->sums + j->sums : out;
     const size_t apart = beyond ? j->sums : line;
@@ -241,13 +241,11 @@ static void abreast(const struct job *j, struct part p, size_t count, struct rin
         find_rows(j, &p, ring, row[i]);
         ends[i] = line_end(j, &p);
     }
-    for (size_t i = 0; j->end->col_bias && i < j->abreast * n; i++)
-        bias[i] = j->end->col_bias[i % n];
     for (size_t r = 0, rows; r < high; r += rows) {
         rows = ox_least(run < DEPTH ? DEPTH / run : 1, high - r);
         for (size_t i = 0; i < count; i++) {
             struct ox_epilogue end = ends[i];
-            end.col_bias = end.col_bias ? bias : NULL;
+            end.col_bias = end.col_bias ? j->bias : NULL;
             if (r + rows == high)
                 end_abreast(j, p.width, ring->sums, &end);
             rows_abreast(j, p.width, row[i], r, rows, to + i * apart,
@@ -341,6 +339,8 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
         return;
     j.all = all * j.parts;
     memset(work, 0, j.across * sizeof *work);
+    for (size_t i = 0; end->col_bias && abreast > 1 && i < abreast; i++)
+        memcpy(j.bias + i * c->out_channels, end->col_bias, c->out_channels * sizeof *j.bias);
     j.tasks = count_tasks(&j, ox_slots(env));
     const double flops = 2.0 * (double)(all * c->out[1]) * (double)c->out_channels *
                          (double)(c->kernel[0] * c->kernel[1] * c->in_channels);

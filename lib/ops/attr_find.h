@@ -18,6 +18,19 @@ struct ox_found_attr ox_attr_given(const struct ox_node *node, const struct ox_c
 struct ox_found_attr ox_attr_find(const struct ox_node *node, const struct ox_schema *schema,
                                   const struct ox_call *call, const char *name);
 
+/* What kernels have asked of one node. They ask the same of it at every run, so that it is found again by the address of the
+ * name, without a look at the names of the node and its schema. */
+struct ox_asked {
+    const struct ox_node
+        *node; /* whoever runs another node, or by another schema, asks nothing here */
+    const struct ox_schema *schema;
+    size_t n;
+    struct {
+        const char *name;
+        struct ox_found_attr found;
+    } list[15];
+};
+
 /* What was found as one type: the fallback, or NULL, where it is of another or nothing was found. */
 int64_t ox_found_int(struct ox_found_attr found, int64_t fallback);
 float ox_found_float(struct ox_found_attr found, float fallback);

@@ -296,6 +296,7 @@ static enum ox_status check_outputs(struct ox_run *r, const char *path, struct o
 static enum ox_status run_row(struct ox_run *r, struct ox_error *err)
 {
     OX_TRY(check_inputs(r, err));
+    r->asked = NULL; /* a library's names may lie anywhere */
     const struct library_row *row = (const struct library_row *)(const void *)r->op;
     struct onnxtool_call_v1 call = {
         .r = r, .kernel = row->kernel, .path = row->library->path, .status = OX_OK};

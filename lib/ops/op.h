@@ -84,6 +84,8 @@ struct ox_prepared {
     bool asked, done;
 };
 
+struct ox_asked;
+
 struct ox_run {
     struct ox_env *env;
     const struct ox_node *node;
@@ -114,6 +116,8 @@ struct ox_run {
                             const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
     /* Whether nobody needs the memory of input i after this node; NULL: no. Set by the runtime. */
     bool (*is_last_use)(const struct ox_run *r, size_t i);
+    struct ox_asked
+        *asked; /* attributes that runs before have asked for; NULL: each is looked for */
     struct ox_prepared *prepared; /* NULL below -O2 and where nothing is kept */
     struct ox_tensor *work[8];    /* of ox_run_work() */
     const bool *fixed;            /* in prepare(): n_in of them */
@@ -175,7 +179,8 @@ enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox
 void ox_run_where(const struct ox_run *r, struct ox_strbuf *out);
 
 /* Attributes, references of functions resolved. Defaults of the schema apply when the node has none: the fallback given here
- * serves where the schema has no default. */
+ * serves where the schema has no default. A name is a literal, which later runs know again by its address; whoever puts one
+ * together sets r->asked to NULL before. */
 const struct ox_attr *ox_run_attr(const struct ox_run *r,
                                   const char *name); /* of the node (or call) only; NULL */
 int64_t ox_run_int(const struct ox_run *r, const char *name, int64_t fallback);

@@ -7,7 +7,21 @@
 
 static struct ox_found_attr find_attr(const struct ox_run *r, const char *name)
 {
-    return ox_attr_find(r->node, r->schema, r->call, name);
+    struct ox_asked *asked = r->asked;
+    if (!asked || asked->node != r->node || asked->schema != r->schema)
+        return ox_attr_find(r->node, r->schema, r->call, name);
+    size_t i = 0;
+    while (i < asked->n && asked->list[i].name != name)
+        i++;
+    if (i < asked->n)
+        return asked->list[i].found;
+    const struct ox_found_attr found = ox_attr_find(r->node, r->schema, r->call, name);
+    if (i < OX_COUNT(asked->list)) {
+        asked->list[i].name = name;
+        asked->list[i].found = found;
+        asked->n++;
+    }
+    return found;
 }
 
 const struct ox_attr *ox_run_attr(const struct ox_run *r, const char *name)

@@ -1,6 +1,7 @@
 /* What runs, step by step: a plan a graph, those of functions and subgraphs too. */
 #include <stdlib.h>
 
+#include "ops/attr_find.h"
 #include "runtime/liveness.h"
 #include "runtime/servers.h"
 
@@ -53,6 +54,37 @@ static enum ox_status plan_nested(struct ox_servers *servers, struct ox_plan *pl
     return OX_OK;
 }
 
+static bool plan_ids(struct ox_session *session, struct ox_step *step)
+{
+    const struct ox_node *node = step->node;
+    const size_t n = node->n_inputs + node->n_outputs;
+    uint32_t *ids = ox_arena_array(&session->arena, n + 1, sizeof *ids);
+    if (!ids)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct ox_value *value =
+            i < node->n_inputs ? node->inputs[i] : node->outputs[i - node->n_inputs];
+        ids[i] = value && !value->outer ? value->id : OX_NO_ID;
+    }
+    step->ids = ids;
+    return true;
+}
+
+/* Attributes are found once where a node runs again and has some to find. */
+static enum ox_status plan_attrs(struct ox_session *session, struct ox_step *step,
+                                 struct ox_error *err)
+{
+    const bool some = step->node->n_attrs || (step->schema && step->schema->n_attrs);
+    if (!some || (session->options.once && step->node->graph == session->planned->graph))
+        return OX_OK;
+    step->asked = ox_arena_alloc(&session->arena, sizeof *step->asked);
+    if (!step->asked)
+        return ox_no_memory(err);
+    step->asked->node = step->node;
+    step->asked->schema = step->schema;
+    return OX_OK;
+}
+
 static enum ox_status plan_node(struct ox_servers *servers, struct ox_plan *plan,
                                 const struct ox_node *node, unsigned depth, struct ox_error *err)
 {
@@ -71,8 +103,9 @@ static enum ox_status plan_node(struct ox_servers *servers, struct ox_plan *plan
     step->function = server->function;
     step->keep = step->op && ox_node_is_constant(node);
     step->checked = ox_arena_array(&session->arena, node->n_inputs + 1, sizeof *step->checked);
-    if (!step->checked)
+    if (!step->checked || !plan_ids(session, step))
         return ox_no_memory(err);
+    OX_TRY(plan_attrs(session, step, err));
     if (session->options.profile && !(step->label = ox_session_label(session, node)))
         return ox_no_memory(err);
     plan->expanded++;

@@ -8,6 +8,9 @@
 
 /* ---- Plans ------------------------------------------------------------------------------------------------------ */
 
+/* In place of an id: the value is omitted, or another frame's. */
+#define OX_NO_ID UINT32_MAX
+
 /* A node that will run. */
 struct ox_step {
     const struct ox_node *node;
@@ -18,10 +21,12 @@ struct ox_step {
     int64_t opset;
     const uint32_t *release; /* values that nobody needs after it */
     uint32_t n_release;
-    bool keep;         /* a constant: computed once, kept in the plan */
+    bool keep;           /* a constant: computed once, kept in the plan */
+    const uint32_t *ids; /* of the node's inputs in its frame, then of its outputs; OX_NO_ID */
     uint16_t *checked; /* type of each input when it was last found right: kind and element type */
     const char *label; /* for the profile; NULL without one */
     struct ox_prepared prepared;
+    struct ox_asked *asked;   /* NULL: it runs but once, or there is nothing to ask */
     struct ox_shaped *shaped; /* outputs follow from sizes alone; NULL: not so */
 };
 

@@ -113,9 +113,10 @@ bool ox_shaped_take(struct ox_frame *frame, const struct ox_step *step)
             return false;
         }
     }
+    const uint32_t *ids = step->ids + step->node->n_inputs;
     for (size_t i = 0; i < step->node->n_outputs; i++)
         if (shaped->kept[i])
-            frame->slots[step->node->outputs[i]->id] = ox_datum_ref(shaped->kept[i]);
+            frame->slots[ids[i]] = ox_datum_ref(shaped->kept[i]);
     return true;
 }
 

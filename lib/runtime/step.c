@@ -120,9 +120,13 @@ static enum ox_status gather(struct activation *a, struct ox_error *err)
     const struct ox_node *node = a->step->node;
     bool any_kind = a->step->op ? a->step->op->flags & OX_OP_ANY_KIND : !a->step->schema;
     for (size_t i = 0; i < node->n_inputs; i++) {
-        if (!node->inputs[i] || (i < 64 && a->step->prepared.absorbed >> i & 1))
+        const uint32_t id = a->step->ids[i];
+        if (i < 64 && a->step->prepared.absorbed >> i & 1)
             continue;
-        OX_TRY(get_value(a, i, err));
+        if (id != OX_NO_ID && a->frame->slots[id]) /* made or given: most are */
+            a->in[i] = a->frame->slots[id];
+        else if (node->inputs[i])
+            OX_TRY(get_value(a, i, err));
         if (a->in[i] && a->in[i]->kind == OX_DATUM_SPARSE &&
             !(any_kind && ox_step_takes_sparse(&a->run, a->step->schema, i, a->in[i])))
             OX_TRY(densify(a, i, err));
@@ -203,15 +207,17 @@ static enum ox_status convert_outputs(struct activation *a, struct ox_datum *con
 static bool is_last_use(const struct ox_run *r, size_t i)
 {
     const struct ox_frame *frame = r->executor;
-    const struct ox_value *value = r->node->inputs[i];
+    const struct ox_step *step = frame->step;
+    if (r->node != step->node || i >= step->node->n_inputs)
+        return false; /* a kernel runs another within */
+    const uint32_t id = step->ids[i];
     const struct ox_datum *datum = r->in[i];
-    if (!datum || value->outer || frame->slots[value->id] != datum || datum->refs != 1 ||
+    if (!datum || id == OX_NO_ID || frame->slots[id] != datum || datum->refs != 1 ||
         datum->kind != OX_DATUM_TENSOR || datum->tensor->refs != 1 ||
         datum->tensor->buffer->refs != 1)
         return false;
-    const struct ox_step *step = frame->step;
     for (uint32_t k = 0; k < step->n_release; k++)
-        if (step->release[k] == value->id)
+        if (step->release[k] == id)
             return true;
     return false;
 }
@@ -282,10 +288,7 @@ static enum ox_status run_kernel(struct activation *a, struct ox_error *err)
 {
     struct ox_session *session = a->frame->session;
     size_t n_in = a->step->node->n_inputs;
-    struct ox_datum **given = a->given =
-        ox_arena_array(&session->scratch, n_in + 1, sizeof(struct ox_datum *));
-    if (!given)
-        return ox_no_memory(err);
+    struct ox_datum **given = a->given;
     enum ox_status status = OX_OK;
     if (!session->options.oracle && !(a->step->op->flags & OX_OP_HALF))
         OX_TRY_CLEANUP(widen(a, given, err));
@@ -328,14 +331,14 @@ static enum ox_status store(struct activation *a, struct ox_error *err)
     bool is_main = frame->plan == session->main;
     for (size_t i = 0; i < node->n_outputs; i++) {
         const struct ox_value *value = node->outputs[i];
+        const uint32_t id = a->step->ids[node->n_inputs + i];
         struct ox_datum *datum = a->run.out[i];
-        if (!value || !datum)
+        if (id == OX_NO_ID || !datum)
             continue;
         if (datum->tensor && datum->tensor->rank > OX_MOST_RANK)
             return ox_run_fail(&a->run, err, OX_LIMIT, "an output of rank %u; the limit is %d",
                                datum->tensor->rank, OX_MOST_RANK);
-        struct ox_datum **slot =
-            a->step->keep ? &frame->plan->constants[value->id] : &frame->slots[value->id];
+        struct ox_datum **slot = a->step->keep ? &frame->plan->constants[id] : &frame->slots[id];
         ox_datum_release(*slot);
         *slot = datum;
         a->run.out[i] = NULL;
@@ -380,6 +383,54 @@ static void let_go(struct activation *a, size_t i)
     a->owned[i] = NULL;
 }
 
+/* One piece of memory, cleared at once: of what a small node takes, most is this. */
+static struct activation *activate(struct ox_frame *frame, struct ox_step *step)
+{
+    struct ox_session *session = frame->session;
+    const struct ox_node *node = step->node;
+    size_t cells, bytes;
+    if (OX_MUL_OVERFLOWS(node->n_inputs, (size_t)3, &cells) ||
+        OX_ADD_OVERFLOWS(cells, node->n_outputs, &cells) ||
+        OX_MUL_OVERFLOWS(cells, sizeof(struct ox_datum *), &bytes) ||
+        OX_ADD_OVERFLOWS(bytes, sizeof(struct activation), &bytes))
+        return NULL;
+    struct activation *a = ox_arena_alloc(&session->scratch, bytes);
+    if (!a)
+        return NULL;
+    a->frame = frame;
+    a->step = step;
+    a->in = (struct ox_datum **)(void *)(a + 1);
+    a->owned = a->in + node->n_inputs;
+    a->given = a->owned + node->n_inputs;
+    /* References to a caller's attributes would make it another node at every call. */
+    a->will_prepare = step->op && step->op->prepare && session->options.level >= 2 &&
+                      !session->options.oracle && !step->prepared.done && !frame->call;
+    struct ox_run *r = &a->run;
+    r->env = session->env;
+    r->node = node;
+    r->schema = step->schema;
+    r->opset = step->opset;
+    r->in = a->in;
+    r->n_in = node->n_inputs;
+    r->out = a->given + node->n_inputs;
+    r->n_out = node->n_outputs;
+    r->scratch = &session->scratch;
+    r->oracle = session->options.oracle;
+    r->call = frame->call;
+    r->executor = frame;
+    r->subgraph = run_subgraph;
+    r->inferred = inferred_type;
+    r->seed = frame->seed + (node->place ? node->place : node->index + 1) * 0x9E3779B97F4A7C15u;
+    r->op = step->op;
+    r->asked = frame->call ? NULL : step->asked;
+    r->alloc = alloc_out;
+    r->is_last_use = is_last_use;
+    r->prepared = session->options.level >= 2 ? &step->prepared : NULL;
+    r->saturating = session->options.saturating;
+    r->once = session->options.once && !frame->up;
+    return a;
+}
+
 enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err)
 {
     struct ox_session *session = frame->session;
@@ -389,63 +440,34 @@ enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct 
         return OX_OK;
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
     uint64_t start = session->options.profile ? ox_clock_ns() : 0;
-    struct activation a = {
-        .frame = frame,
-        .step = step,
-        .in = ox_arena_array(&session->scratch, node->n_inputs + 1, sizeof(struct ox_datum *)),
-        .owned = ox_arena_array(&session->scratch, node->n_inputs + 1, sizeof(struct ox_datum *)),
-        .run = {.env = session->env,
-                .node = node,
-                .schema = step->schema,
-                .opset = step->opset,
-                .n_in = node->n_inputs,
-                .out = ox_arena_array(&session->scratch, node->n_outputs + 1,
-                                      sizeof(struct ox_datum *)),
-                .n_out = node->n_outputs,
-                .scratch = &session->scratch,
-                .oracle = session->options.oracle,
-                .call = frame->call,
-                .executor = frame,
-                .subgraph = run_subgraph,
-                .inferred = inferred_type,
-                .seed = frame->seed +
-                        (node->place ? node->place : node->index + 1) * 0x9E3779B97F4A7C15u,
-                .op = step->op,
-                .alloc = alloc_out,
-                .is_last_use = is_last_use,
-                .prepared = session->options.level >= 2 ? &step->prepared : NULL,
-                .saturating = session->options.saturating,
-                .once = session->options.once && !frame->up}};
-    /* References to a caller's attributes would make it another node at every call. */
-    a.will_prepare = step->op && step->op->prepare && session->options.level >= 2 &&
-                     !session->options.oracle && !step->prepared.done && !frame->call;
-    if (!a.in || !a.owned || !a.run.out)
+    struct activation *a = activate(frame, step);
+    if (!a)
         return ox_no_memory(err);
-    a.run.in = a.in;
     frame->step = step;
     enum ox_status status;
-    OX_TRY_CLEANUP(gather(&a, err));
+    OX_TRY_CLEANUP(gather(a, err));
     if (step->op || step->schema)
-        OX_TRY_CLEANUP(ox_step_check_types(&a.run, step, err));
-    OX_TRY_CLEANUP(step->op ? run_kernel(&a, err) : call_function(&a, err));
+        OX_TRY_CLEANUP(ox_step_check_types(&a->run, step, err));
+    OX_TRY_CLEANUP(step->op ? run_kernel(a, err) : call_function(a, err));
     if (session->options.profile)
-        ox_event_add(frame, step, start, &a.run);
+        ox_event_add(frame, step, start, &a->run);
     /* Before others take their turn at the value that is made now. */
     for (size_t i = 0; session->options.lean && i < node->n_inputs; i++)
-        let_go(&a, i);
+        let_go(a, i);
     if (session->options.lean && !frame->up) {
         ox_frame_drop_constants(frame, node);
         ox_frame_release_values(frame, step);
     }
-    status = store(&a, err);
+    status = store(a, err);
 cleanup:
     if (status != OX_OK)
-        locate(&a, status, err);
+        locate(a, status, err);
     for (size_t i = 0; i < node->n_inputs; i++)
-        let_go(&a, i);
+        if (a->owned[i])
+            let_go(a, i);
     for (size_t i = 0; i < node->n_outputs; i++)
-        ox_datum_release(a.run.out[i]);
-    if (a.run.once)
+        ox_datum_release(a->run.out[i]);
+    if (a->run.once)
         ox_prepared_release(&step->prepared, ox_env_budget(session->env));
     ox_arena_rewind(&session->scratch, mark);
     return status;

@@ -105,14 +105,14 @@ static void free_datum(struct ox_datum *datum)
 /* Data nest as deep as a file has them: those to free wait in a list, not on the stack. */
 void ox_datum_release(struct ox_datum *datum)
 {
-    if (!datum || atomic_fetch_sub(&datum->refs, 1) != 1)
+    if (!datum || !ox_unref(&datum->refs))
         return;
     datum->next = NULL;
     while (datum) {
         struct ox_datum *rest = datum->next;
         for (size_t i = 0; i < datum->n_items; i++) {
             struct ox_datum *item = datum->items[i];
-            if (item && atomic_fetch_sub(&item->refs, 1) == 1) {
+            if (item && ox_unref(&item->refs)) {
                 item->next = rest;
                 rest = item;
             }

@@ -62,7 +62,7 @@ static enum ox_status count_elements(enum ox_dtype dtype, unsigned rank, const i
 
 static void buffer_unref(struct ox_buffer *buffer)
 {
-    while (buffer && atomic_fetch_sub(&buffer->refs, 1) == 1) {
+    while (buffer && ox_unref(&buffer->refs)) {
         struct ox_buffer *lender = buffer->lender;
         if (buffer->on_release)
             buffer->on_release(buffer);
@@ -196,7 +196,7 @@ struct ox_tensor *ox_tensor_ref(const struct ox_tensor *tensor)
 
 void ox_tensor_release(struct ox_tensor *tensor)
 {
-    if (!tensor || atomic_fetch_sub(&tensor->refs, 1) != 1)
+    if (!tensor || !ox_unref(&tensor->refs))
         return;
     buffer_unref(tensor->buffer);
     free(tensor);

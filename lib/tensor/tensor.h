@@ -7,6 +7,13 @@
 #include "common/arena.h"
 #include "common/error.h"
 
+/* Gives up a reference; true: it was the last. Nobody can count with the only one, which is most often, so that a look is enough: it
+ * costs a fraction of what taking the count down does. */
+static inline bool ox_unref(_Atomic uint32_t *refs)
+{
+    return atomic_load_explicit(refs, memory_order_acquire) == 1 || atomic_fetch_sub(refs, 1) == 1;
+}
+
 /* An element of a string tensor; p need not end in NUL and may be NULL when n is 0. */
 struct ox_str {
     const char *p;

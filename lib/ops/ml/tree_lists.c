@@ -40,6 +40,7 @@ enum ox_status ox_tree_numbers(struct ox_run *r, const char *name, const double 
     if (*n == 0) {
         size_t length = strlen(name);
         static const char suffix[] = "_as_tensor";
+        r->asked = NULL;
         memcpy(tensor_name, name, length);
         memcpy(tensor_name + length, suffix, sizeof suffix);
         return ox_tree_tensor(r, tensor_name, values, n, wide, err);
@@ -232,6 +233,7 @@ static enum ox_status read_weights(struct ox_run *r, const char *prefix, struct 
     size_t stem = strlen(prefix), n;
     const int64_t *trees, *nodes, *ids;
     const double *weights;
+    r->asked = NULL;
     memcpy(name, prefix, stem);
     memcpy(name + stem, "_weights", sizeof "_weights");
     OX_TRY(ox_tree_numbers(r, name, &weights, &n, NULL, err));
