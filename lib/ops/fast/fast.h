@@ -23,6 +23,7 @@ enum ox_status ox_fast_binary(struct ox_run *r, struct ox_error *err);
 /* LayerNormalization after a sum: SkipLayerNormalization and SkipSimplifiedLayerNormalization. */
 enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_embed_norm(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_embed_codes(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_gather_blocks(struct ox_run *r, struct ox_error *err);
 /* Pow of 2 and 3. */
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err);
