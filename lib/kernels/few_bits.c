@@ -4,6 +4,9 @@ static float weight(const struct ox_few_bits *w, size_t column, size_t p)
 {
     const uint8_t *codes = w->codes + column * (w->k * w->bits / 8);
     const size_t block = p / w->block;
+    if (w->values)
+        return w->values[codes[p / 2] >> (p % 2 ? 0 : 4) & 15] *
+               w->scales[column * w->blocks + block];
     return ((float)ox_few_bits_code(codes, p, w->bits) - ox_few_bits_zero(w, column, block)) *
            w->scales[column * w->blocks + block];
 }
@@ -49,12 +52,12 @@ const struct ox_few_bits_kernels *ox_few_bits_kernels(enum ox_cpu level,
 void ox_few_bits_arrange(const struct ox_few_bits_kernels *t, const struct ox_few_bits *w,
                          const float *a, float *out)
 {
-    const size_t chunk = w->bits == 4 ? t->chunk : 1, half = chunk / 2;
+    const size_t chunk = w->bits == 4 ? t->chunk : 1, half = chunk / 2, high = w->values ? 1 : 0;
     for (size_t p = 0; p < w->k; p += chunk) {
         out[p] = a[p];
         for (size_t i = 0; i < half; i++) {
-            out[p + i] = a[p + 2 * i];
-            out[p + half + i] = a[p + 2 * i + 1];
+            out[p + i] = a[p + 2 * i + high];
+            out[p + half + i] = a[p + 2 * i + 1 - high];
         }
     }
 }

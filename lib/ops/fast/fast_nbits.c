@@ -220,11 +220,31 @@ static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error
     return OX_OK;
 }
 
+static enum ox_status run_floats(struct ox_run *r, struct job *j, struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    const size_t k = p->w.k;
+    if (p->m > FEW && ox_few_bits_makes_panels(j->t, j->w, ox_compute(ox_cpu())->nr))
+        return run_panels(r, j, err);
+    float *arranged = ox_run_work(r, p->m * k, sizeof *arranged, err);
+    if (!arranged)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < p->m; i++)
+        ox_few_bits_arrange(j->t, j->w, p->a + i * k, arranged + i * k);
+    j->a = arranged;
+    if (p->m > FEW)
+        return run_slabs(r, j, err);
+    ox_spread(r->env, (p->n + COLS - 1) / COLS, (double)CODE_COSTS * (double)p->n * (double)k,
+              few_task, j);
+    return OX_OK;
+}
+
 enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *p,
                                 struct ox_error *err)
 {
-    const size_t k = p->w.k;
     struct job j = {.p = p, .w = &p->w, .t = ox_few_bits_kernels(ox_cpu(), &p->w), .a = p->a};
+    if (p->w.values)
+        return run_floats(r, &j, err);
     j.of_bytes = p->as_bytes ? ox_few_bits_bytes(ox_cpu(), &p->w) : NULL;
     if (j.of_bytes) {
         bool done;
@@ -246,19 +266,7 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
         if (done)
             return OX_OK;
     }
-    if (p->m > FEW && ox_few_bits_makes_panels(j.t, j.w, ox_compute(ox_cpu())->nr))
-        return run_panels(r, &j, err);
-    float *arranged = ox_run_work(r, p->m * k, sizeof *arranged, err);
-    if (!arranged)
-        return OX_NO_MEMORY;
-    for (size_t i = 0; i < p->m; i++)
-        ox_few_bits_arrange(j.t, j.w, p->a + i * k, arranged + i * k);
-    j.a = arranged;
-    if (p->m > FEW)
-        return run_slabs(r, &j, err);
-    ox_spread(r->env, (p->n + COLS - 1) / COLS, (double)CODE_COSTS * (double)p->n * (double)k,
-              few_task, &j);
-    return OX_OK;
+    return run_floats(r, &j, err);
 }
 
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
