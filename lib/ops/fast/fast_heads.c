@@ -1,5 +1,4 @@
-/* MultiHeadAttention and Attention of com.microsoft in float32: the one with a past, where no buffer of it is shared, the other where it
- * has none. */
+/* MultiHeadAttention and Attention of com.microsoft in float32, with a past too, where no buffer of it is shared. */
 #include "kernels/dense.h"
 #include "ops/contrib/contrib_mask.h"
 #include "ops/fast/attend_fast.h"
@@ -164,28 +163,32 @@ enum ox_status ox_prepare_projected_heads(struct ox_run *r, struct ox_error *err
 
 enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
 {
+    enum { PAST = 4 };
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *bias = ox_run_in(r, 2);
     const int64_t heads = ox_run_int(r, "num_heads", 0);
     if (!x || !w || x->rank != 3 || w->rank != 2 || !x->n || !w->n || w->dims[0] != x->dims[2] ||
         heads < 1 || w->dims[1] % (3 * heads) || ox_run_attr(r, "qkv_hidden_sizes") ||
         ox_run_int(r, "do_rotary", 0) || ox_run_int(r, "past_present_share_buffer", 0) ||
-        ox_run_has(r, 4) || has_any(r, 6, r->n_in) || ox_run_wants(r, 1) ||
+        has_any(r, 6, r->n_in) ||
         (bias && (bias->dtype != OX_FLOAT32 || bias->rank != 1 || bias->dims[0] != w->dims[1])))
         return OX_UNSUPPORTED;
     const size_t rows = (size_t)(x->dims[0] * x->dims[1]), all = (size_t)w->dims[1];
     struct ox_heads h = {.batch = (size_t)x->dims[0],
                          .heads = (size_t)heads,
+                         .kv_heads = (size_t)heads,
                          .queries = (size_t)x->dims[1],
                          .keys = (size_t)x->dims[1],
                          .depth = all / 3 / (size_t)heads};
     h.v_depth = h.depth;
-    size_t n;
-    if (OX_MUL_OVERFLOWS(rows, all, &n))
+    size_t n, held;
+    if (OX_MUL_OVERFLOWS(rows, all, &n) || !ox_fast_cache_pair_rows(r, PAST, &h, &held))
         return OX_UNSUPPORTED;
     float *projected = ox_run_work(r, n, sizeof *projected, err);
     if (!projected)
         return err->status;
+    h.keys += held;
     OX_TRY(set_masks(r, 3, 5, &h, err));
+    h.keys -= held;
     struct ox_dense d = {.m = rows,
                          .n = all,
                          .k = (size_t)x->dims[2],
@@ -204,5 +207,7 @@ enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
     h.k = projected + all / 3;
     h.v = h.k + all / 3;
     h.q_at = h.k_at = h.v_at = (struct ox_heads_step){h.queries * all, h.depth, all};
+    if (ox_run_has(r, PAST) || ox_run_wants(r, 1))
+        OX_TRY(ox_fast_cache_join_pair(r, PAST, &h, err));
     return attend(r, &h, err);
 }
