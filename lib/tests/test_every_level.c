@@ -598,6 +598,14 @@ START_TEST(heads_with_a_past)
         "s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, s) "
         "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x, b, , , p, p)",
         "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x)",
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, p, p)",
+        "s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, s) "
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, p, p, b)",
+        "q = ReduceMax (x, one) "
+        "o, k, v = com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = 4> (q, p, p)",
+        "q = ReduceMax (x, one) s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, "
+        "s) o, k, v = com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = 4> "
+        "(q, q, q, , , p, p, , , , b)",
         "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x, , p, p)",
         "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1> (x, x, x, , p, p)",
         "n = Shape <start = 1, end = 2> (x) m = Shape <start = 1, end = 2> (z) t = Add (n, m) "

@@ -66,8 +66,9 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_stft(struct ox_run *r, struct ox_error *err);
 /* Attention (23). */
 enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
-/* MultiHeadAttention and Attention of com.microsoft. */
+/* MultiHeadAttention, DecoderMaskedMultiHeadAttention and Attention of com.microsoft. */
 enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_decoder_heads(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_group_query(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_prepare_projected_heads(struct ox_run *r, struct ox_error *err);
