@@ -15,7 +15,8 @@ enum {
     SLAB_COLS = 256,
     CODE_COSTS = 8, /* as many operations, where rows are few */
     DIGIT_COSTS = 4,
-    BYTES = 4 /* the accuracy_level of 8 bits */
+    QUARTER_COSTS = 32, /* of 2 bits, where they become floats */
+    BYTES = 4           /* the accuracy_level of 8 bits */
 };
 
 struct job {
@@ -210,7 +211,8 @@ static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error
     d.b = j->slab = room + work;
     for (j->first = 0; j->first < p->n; j->first += cols) {
         const size_t n = p->n - j->first < cols ? p->n - j->first : cols;
-        ox_spread(r->env, n, (double)(n * p->w.k), widen_task, j);
+        ox_spread(r->env, n, (p->w.bits == 2 ? QUARTER_COSTS : 1) * (double)(n * p->w.k),
+                  widen_task, j);
         d.n = n;
         d.c = p->y + j->first;
         d.end.col_bias = p->bias ? p->bias + j->first : NULL;
