@@ -21,6 +21,9 @@ struct ox_few_bits {
     const uint8_t *zeros;    /* codes of `bits`, [n][zero_bytes]; NULL: */
     size_t zero_bytes;
     const float *real_zeros; /* [n][blocks]; NULL: 2^(bits - 1) */
+    /* Of 4 bits, [16]: a weight is values[code] * scale, and the first code of a byte is that in the high bits, as in MatMulBnb4.
+     * Only for the kernels of this file that are no panels. NULL: as above. */
+    const float *values;
 };
 
 enum { OX_FEW_BITS_ROWS = 8 };
@@ -51,7 +54,7 @@ static inline bool ox_few_bits_makes_panels(const struct ox_few_bits_kernels *t,
                                             const struct ox_few_bits *w, size_t cols)
 {
     const size_t bytes = w->block * w->bits / 8;
-    return t->panel && t->panel_cols == cols &&
+    return t->panel && t->panel_cols == cols && !w->values &&
            (bytes % t->panel_bytes == 0 || (2 * bytes == t->panel_bytes && w->blocks % 2 == 0));
 }
 /* c [m, n] = a [m, k] by weights that make panels of compute->nr columns, + bias. */

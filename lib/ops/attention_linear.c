@@ -1,8 +1,11 @@
-/* LinearAttention: a matrix of state for each head, updated token by token, in double. */
+/* LinearAttention: a matrix of state for each head, updated token by token, in double or in float32. */
 #include <math.h>
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/dense.h"
+#include "kernels/states.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/rules.h"
@@ -179,22 +182,41 @@ static enum ox_status read_gates(struct ox_run *r, struct linear *l, struct ox_e
     return OX_OK;
 }
 
+/* What comes out, [batch, steps, q_heads * v_size], and the state; it fits that of the past. */
+static enum ox_status output_dims(struct ox_run *r, const struct linear *l, int64_t dims[3],
+                                  int64_t state_dims[4], size_t *n_y, size_t *n_state,
+                                  struct ox_error *err)
+{
+    const struct ox_tensor *past = ox_run_in(r, 3);
+    const size_t state[4] = {l->batch, l->kv_heads, l->k_size, l->v_size};
+    for (size_t d = 0; d < 4; d++)
+        state_dims[d] = (int64_t)state[d];
+    dims[0] = (int64_t)l->batch;
+    dims[1] = (int64_t)l->steps;
+    if (OX_MUL_OVERFLOWS((int64_t)l->q_heads, (int64_t)l->v_size, &dims[2]) ||
+        !ox_dims_count(4, state_dims, n_state) || !ox_dims_count(3, dims, n_y))
+        return ox_run_fail(r, err, OX_LIMIT, "the state is too large");
+    if (past && (past->rank != 4 || memcmp(past->dims, state_dims, 4 * sizeof *state_dims) != 0))
+        return ox_run_fail(r, err, OX_INPUT, "past_state is not [%zu, %zu, %zu, %zu]", l->batch,
+                           l->kv_heads, l->k_size, l->v_size);
+    return OX_OK;
+}
+
+static double scale_of(const struct ox_run *r, const struct linear *l)
+{
+    const double scale = (double)ox_run_float(r, "scale", 0);
+    return scale == 0 ? 1 / sqrt((double)l->k_size) : scale;
+}
+
 static enum ox_status run_linear(struct ox_run *r, struct ox_error *err)
 {
     struct linear l = {0};
+    int64_t dims[3], state_dims[4];
+    size_t n_state, n_y;
+    const struct ox_tensor *q = ox_run_in(r, 0), *past = ox_run_in(r, 3);
     OX_TRY(read_sizes(r, &l, err));
     OX_TRY(read_gates(r, &l, err));
-    const struct ox_tensor *q = ox_run_in(r, 0), *past = ox_run_in(r, 3);
-    int64_t state_dims[4] = {(int64_t)l.batch, (int64_t)l.kv_heads, (int64_t)l.k_size,
-                             (int64_t)l.v_size};
-    int64_t dims[3] = {q->dims[0], q->dims[1], 0};
-    size_t n_state, n_y;
-    if (OX_MUL_OVERFLOWS((int64_t)l.q_heads, (int64_t)l.v_size, &dims[2]) ||
-        !ox_dims_count(4, state_dims, &n_state) || !ox_dims_count(3, dims, &n_y))
-        return ox_run_fail(r, err, OX_LIMIT, "the state is too large");
-    if (past && (past->rank != 4 || memcmp(past->dims, state_dims, sizeof state_dims) != 0))
-        return ox_run_fail(r, err, OX_INPUT, "past_state is not [%zu, %zu, %zu, %zu]", l.batch,
-                           l.kv_heads, l.k_size, l.v_size);
+    OX_TRY(output_dims(r, &l, dims, state_dims, &n_y, &n_state, err));
     OX_TRY(ox_real_in(r, 0, &l.q, err));
     OX_TRY(ox_real_in(r, 1, &l.k, err));
     OX_TRY(ox_real_in(r, 2, &l.v, err));
@@ -205,15 +227,128 @@ static enum ox_status run_linear(struct ox_run *r, struct ox_error *err)
         return OX_NO_MEMORY;
     if (past)
         ox_real_load(past, 0, n_state, l.state);
-    l.scale = (double)ox_run_float(r, "scale", 0);
-    if (l.scale == 0)
-        l.scale = 1 / sqrt((double)l.k_size);
+    l.scale = scale_of(r, &l);
     ox_parallel(r->env, l.batch * l.kv_heads, head_task, &l);
     OX_TRY(ox_env_poll(r->env, err));
     OX_TRY(ox_real_out(r, 0, q->dtype, 3, dims, l.y, err));
     if (!ox_run_wants(r, 1))
         return OX_OK;
     return ox_real_out(r, 1, past ? past->dtype : q->dtype, 4, state_dims, l.state, err);
+}
+
+/* ---- In float32, by some columns of the state at a time ---------------------------------------------------------------- */
+
+enum { COLS = OX_STATE_COLS };
+
+struct columns {
+    const struct linear *l;
+    const struct ox_states *kernels;
+    const float *q, *k, *v, *past; /* past: NULL: zeros */
+    const float *factors;          /* e^decay; NULL */
+    float *y, *state;              /* state: NULL: nobody wants it */
+    size_t blocks;                 /* of columns */
+    size_t room;                   /* floats of a slot */
+    float *work;
+};
+
+/* Rows [rows][n] to [rows][COLS], or back; NULL: zeros. */
+static void copy_columns(size_t rows, size_t n, const float *from, size_t from_step, float *to,
+                         size_t to_step)
+{
+    for (size_t d = 0; d < rows; d++)
+        for (size_t c = 0; c < n; c++)
+            to[d * to_step + c] = from ? from[d * from_step + c] : 0;
+}
+
+/* A block of columns of a key head, from the first token to the last. */
+static void columns_task(void *arg, size_t i, size_t slot)
+{
+    const struct columns *j = arg;
+    const struct linear *l = j->l;
+    const size_t matrix = i / j->blocks, first = i % j->blocks * COLS, head = matrix % l->kv_heads;
+    const size_t n = l->v_size - first < COLS ? l->v_size - first : COLS;
+    const size_t group = l->q_heads / l->kv_heads, at = matrix * l->k_size * l->v_size + first;
+    float *state = j->work + slot * j->room, *v = state + l->k_size * COLS, *y = v + COLS,
+          *factor = y + group * COLS;
+    memset(state, 0, j->room * sizeof *state);
+    copy_columns(l->k_size, n, j->past ? j->past + at : NULL, l->v_size, state, COLS);
+    for (size_t d = 0; d < l->k_size; d++)
+        factor[d] = 1;
+    for (size_t t = 0; t < l->steps; t++) {
+        const size_t token = matrix / l->kv_heads * l->steps + t,
+                     place = token * l->kv_heads + head;
+        const size_t row = token * l->q_heads + head * group;
+        struct ox_state_token made = {.k = j->k + place * l->k_size,
+                                      .factor = factor,
+                                      .v = v,
+                                      .corrects = l->beta,
+                                      .queries = group,
+                                      .q = j->q + row * l->k_size,
+                                      .scale = (float)l->scale,
+                                      .y = y};
+        if (j->factors && l->decay_size > 1)
+            made.factor = j->factors + place * l->k_size;
+        for (size_t d = 0; j->factors && l->decay_size == 1 && d < l->k_size; d++)
+            factor[d] = j->factors[place];
+        if (l->beta)
+            made.rate = (float)l->beta[token * l->beta_heads + (l->beta_heads == 1 ? 0 : head)];
+        copy_columns(1, n, j->v + place * l->v_size + first, 0, v, 0);
+        j->kernels->token(l->k_size, state, &made);
+        copy_columns(group, n, y, COLS, j->y + row * l->v_size + first, l->v_size);
+    }
+    if (j->state)
+        copy_columns(l->k_size, n, state, COLS, j->state + at, l->v_size);
+}
+
+static enum ox_status read_factors(struct ox_run *r, struct columns *j, struct ox_error *err)
+{
+    const struct ox_tensor *decay = ox_fast_in(r, 4);
+    if (!decay)
+        return ox_run_has(r, 4) ? OX_UNSUPPORTED : OX_OK;
+    float *factors = ox_run_work(r, decay->n, sizeof *factors, err);
+    if (!factors)
+        return OX_NO_MEMORY;
+    ox_fast_rows()->unary[OX_UNARY_EXP](decay->n, decay->data, factors, 0, 0);
+    j->factors = factors;
+    return OX_OK;
+}
+
+static enum ox_status fast_linear(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *q = ox_fast_in(r, 0), *k = ox_fast_in(r, 1), *v = ox_fast_in(r, 2),
+                           *past = ox_fast_in(r, 3);
+    struct linear l = {0};
+    int64_t dims[3], state_dims[4];
+    size_t n_state, n_y;
+    if (!q || !k || !v || (ox_run_has(r, 3) && !past) || ox_run_int(r, "state_window", 0))
+        return OX_UNSUPPORTED;
+    OX_TRY(read_sizes(r, &l, err));
+    OX_TRY(read_gates(r, &l, err));
+    OX_TRY(output_dims(r, &l, dims, state_dims, &n_y, &n_state, err));
+    if (n_y == 0 || l.k_size == 0 || l.k_size % 2)
+        return OX_UNSUPPORTED;
+    l.scale = scale_of(r, &l);
+    struct columns j = {.l = &l,
+                        .kernels = ox_states(ox_cpu()),
+                        .q = q->data,
+                        .k = k->data,
+                        .v = v->data,
+                        .past = past ? past->data : NULL,
+                        .blocks = (l.v_size + COLS - 1) / COLS,
+                        .room = (l.k_size + 1 + l.q_heads / l.kv_heads) * COLS + l.k_size};
+    struct ox_tensor *y, *state = NULL;
+    OX_TRY(read_factors(r, &j, err));
+    j.work = ox_run_work(r, ox_slots(r->env), j.room * sizeof *j.work, err);
+    if (!j.work)
+        return OX_NO_MEMORY;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 3, dims, &y, err));
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 4, state_dims, &state, err));
+    j.y = y->data;
+    j.state = state ? state->data : NULL;
+    ox_spread(r->env, l.batch * l.kv_heads * j.blocks, 12 * (double)n_state * (double)(l.steps + 1),
+              columns_task, &j);
+    return ox_env_poll(r->env, err);
 }
 
 /* Of com.microsoft: the same, with states of several tokens beside. */
@@ -235,7 +370,8 @@ static void infer_contrib_linear(struct ox_infer *c)
 
 /* Of its own in half types: without a past the state's type is the query's, which only the kernel can see. */
 const struct ox_op ox_ops_attention_linear[] = {
-    {"", "LinearAttention", 27, OX_OP_HALF, .infer = infer_linear, .run = run_linear},
+    {"", "LinearAttention", 27, OX_OP_HALF, .infer = infer_linear, .run = run_linear,
+     .fast = fast_linear},
     {"com.microsoft", "LinearAttention", 1, OX_OP_HALF, .infer = infer_contrib_linear,
-     .run = run_contrib_linear},
+     .run = run_contrib_linear, .fast = fast_linear},
     {0}};

@@ -435,7 +435,7 @@ static void nearest_task(void *arg, size_t from, size_t to)
     }
 }
 
-static enum ox_status fast_grid_sample(struct ox_run *r, struct ox_error *err)
+enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0), *at = ox_fast_in(r, 1);
     struct grid g = {0};
@@ -608,6 +608,6 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
 
 const struct ox_op ox_ops_grid_sample[] = {
     {"", "GridSample", 16, 0, .infer = infer_grid_sample, .run = run_grid_sample,
-     .fast = fast_grid_sample},
+     .fast = ox_fast_grid_sample},
     {"", "AffineGrid", 20, 0, .infer = infer_affine_grid, .run = run_affine_grid},
     {0}};

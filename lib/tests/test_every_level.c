@@ -598,6 +598,25 @@ START_TEST(heads_with_a_past)
         "s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, s) "
         "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x, b, , , p, p)",
         "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, x, x)",
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, p, p)",
+        "s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, s) "
+        "o, k, v = com.microsoft.MultiHeadAttention <num_heads = 4> (x, p, p, b)",
+        "q = ReduceMax (x, one) "
+        "o, k, v = com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = 4> (q, p, p)",
+        "q = ReduceMax (x, one) s = ReduceMax <keepdims = 0> (z, a01) b = Concat <axis = 0> (s, s, "
+        "s) o, k, v = com.microsoft.DecoderMaskedMultiHeadAttention <num_heads = 4> "
+        "(q, q, q, , , p, p, , , , b)",
+        "u = LpNormalization <axis = -1> (x) g = Abs (x) decay = Neg (g) m = ReduceMean (x, two) "
+        "rate = Sigmoid (m) o, k = com.microsoft.LinearAttention <q_num_heads = 4, kv_num_heads = "
+        "4, update_rule = \"gated_delta\", scale = 0.3> (x, u, x, , decay, rate) v = Identity (k)",
+        "u = LpNormalization <axis = -1> (x) kx, vx = Split <axis = 2, num_outputs = 2> (u) "
+        "o, k = com.microsoft.LinearAttention <q_num_heads = 4, kv_num_heads = 2, "
+        "update_rule = \"linear\"> (u, kx, vx) v = Identity (k)",
+        "u = LpNormalization <axis = -1> (x) g = Abs (x) n = Neg (g) decay = Slice (n, nil, four, "
+        "two) rate = Sigmoid (decay) pt = Transpose <perm = [0, 1, 3, 2]> (p) s = MatMul (pt, p) "
+        "state = LpNormalization <axis = -1> (s) o, k = com.microsoft.LinearAttention "
+        "<q_num_heads = 4, kv_num_heads = 4, update_rule = \"gated_delta\"> "
+        "(u, u, x, state, decay, rate) v = Identity (k)",
         "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4> (x, x, x, , p, p)",
         "o, k, v = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1> (x, x, x, , p, p)",
         "n = Shape <start = 1, end = 2> (x) m = Shape <start = 1, end = 2> (z) t = Add (n, m) "

@@ -168,6 +168,58 @@ START_TEST(packed_weights_serve_every_run)
 }
 END_TEST
 
+/* Attention of com.microsoft whose keys and values begin with those of a past, both in one tensor. Bits of _i: a past; who wants
+ * what is whole; causal; a mask; one row. */
+START_TEST(a_past_is_joined_as_in_plain_c)
+{
+    enum { BATCH = 2, HELD = 7, WIDE = 16, HEADS = 2, DEPTH = 8 };
+    const int64_t rows = _i & 16 ? 1 : 5, held = _i & 1 ? HELD : 0, all = rows + held;
+    float given[4][WIDE * 3 * WIDE];
+    int32_t mask[BATCH * (HELD + 5)];
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[2,R,16] x, "
+        "float[16,48] w, float[48] b, float[2,2,2,P,8] past, int32[2,A] m) => (float[2,R,16] y "
+        "%s) { y%s = com.microsoft.Attention <num_heads = 2, unidirectional = %d> (x, w, b, %s, "
+        "%s) }",
+        _i & 2 ? ", float[2,2,2,A,8] whole" : "", _i & 2 ? ", whole" : "", _i >> 2 & 1,
+        _i & 8 ? "m" : "", _i & 1 ? "past" : "");
+    for (unsigned k = 0; k < 4; k++)
+        fill(given[k], WIDE * 3 * WIDE, false, k + 11);
+    for (size_t i = 0; i < OX_COUNT(given[0]); i++)
+        given[0][i] /= 8;
+    for (size_t i = 0; i < OX_COUNT(mask); i++)
+        mask[i] = i % 5 != 2;
+    struct text_run runs[3];
+    for (int i = 0; i < 3; i++) {
+        text_open(&runs[i], text);
+        ox_env_set_threads(runs[i].env, i == 2 ? 2 : 1);
+        ck_assert(text_plan(&runs[i], &(struct ox_run_options){.level = i ? 2 : 0}) == OX_OK);
+        text_give(&runs[i], OX_FLOAT32, 3, (const int64_t[]){BATCH, rows, WIDE}, given[0]);
+        text_give(&runs[i], OX_FLOAT32, 2, (const int64_t[]){WIDE, 3 * WIDE}, given[1]);
+        text_give(&runs[i], OX_FLOAT32, 1, (const int64_t[]){3 * WIDE}, given[2]);
+        text_give(&runs[i], OX_FLOAT32, 5, (const int64_t[]){2, BATCH, HEADS, held, DEPTH},
+                  given[3]);
+        text_give(&runs[i], OX_INT32, 2, (const int64_t[]){BATCH, all}, mask);
+        text_must_run(&runs[i]);
+    }
+    for (int k = 0; k <= (_i >> 1 & 1); k++) {
+        const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[k]),
+                               *b = ox_datum_get_tensor(runs[1].out[k]),
+                               *c = ox_datum_get_tensor(runs[2].out[k]);
+        ck_assert_uint_eq(a->n, k ? 2 * BATCH * HEADS * DEPTH * (size_t)all
+                                  : BATCH * (size_t)rows * WIDE);
+        ck_assert_uint_eq(a->n, b->n);
+        for (size_t i = 0; i < a->n; i++)
+            ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
+        ck_assert_mem_eq(b->data, c->data, b->n * sizeof(float));
+    }
+    for (int i = 0; i < 3; i++)
+        text_close(&runs[i]);
+}
+END_TEST
+
 /* Causal attention behind a cache: an infinity among the keys or values of either, hidden from some queries or from none. */
 START_TEST(hidden_infinities_are_those_of_plain_c)
 {
@@ -203,6 +255,7 @@ int main(void)
     Suite *suite = suite_create("fast_forms");
     TCase *tcase = tcase_create("fast_forms");
     tcase_add_loop_test(tcase, as_plain_c, 0, (int)OX_COUNT(cases));
+    tcase_add_loop_test(tcase, a_past_is_joined_as_in_plain_c, 0, 32);
     tcase_add_loop_test(tcase, hidden_infinities_are_those_of_plain_c, 0, 8);
     tcase_add_test(tcase, packed_weights_serve_every_run);
     suite_add_tcase(suite, tcase);

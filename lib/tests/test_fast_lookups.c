@@ -83,6 +83,59 @@ START_TEST(embedded_rows_are_those_of_plain_c)
 }
 END_TEST
 
+/* Bits of _i: segments; signed codes; a mask, with its counts. */
+START_TEST(embedded_codes_are_those_of_plain_c)
+{
+    enum {
+        LENGTH = 6,
+        TOKENS = 2 * LENGTH,
+        WIDE = 41,
+        WORDS = 10,
+        ALL = (WORDS + 7 + 2 + 2) * WIDE
+    };
+    struct dice d = {(uint64_t)_i * 137 + 3};
+    const enum ox_dtype dtype = _i & 2 ? OX_INT8 : OX_UINT8;
+    int32_t ids[TOKENS], segments[TOKENS], mask[TOKENS];
+    uint8_t codes[ALL], zeros[3];
+    float scales[5];
+    for (int i = 0; i < TOKENS; i++) {
+        ids[i] = (int32_t)dice_between(&d, 0, WORDS - 1);
+        segments[i] = (int32_t)dice_between(&d, 0, 1);
+        mask[i] = (int32_t)dice_between(&d, 0, 1);
+    }
+    for (int i = 0; i < ALL; i++)
+        codes[i] = (uint8_t)dice_between(&d, 0, 255);
+    for (int i = 0; i < 5; i++)
+        scales[i] = (float)(i + 1) / 64;
+    for (int i = 0; i < 3; i++)
+        zeros[i] = (uint8_t)dice_between(&d, 0, 255);
+    const char *type = _i & 2 ? "int8" : "uint8";
+    char text[2048];
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 19, \"com.microsoft\" : 1]> g (int32[2,6] ids, "
+             "int32[2,6] s, int32[2,6] m, %s[10,41] words, %s[7,41] places, %s[2,41] segments, "
+             "%s[41] gamma, %s[41] beta, float s1, float s2, float s3, float s4, float s5, %s z1, "
+             "%s z2, %s z3) => (float[2,6,41] y, int32[2] counts) { y, counts = "
+             "com.microsoft.QEmbedLayerNormalization <epsilon = 0.001> (ids, %s, words, places, "
+             "%s, gamma, beta, %s, s1, s2, %s, s4, s5, z1, z2, %s, z1, z2) }",
+             type, type, type, type, type, type, type, type, _i & 1 ? "s" : "",
+             _i & 1 ? "segments" : "", _i & 4 ? "m" : "", _i & 1 ? "s3" : "", _i & 1 ? "z3" : "");
+    struct given in[16] = {{OX_INT32, 2, {2, LENGTH}, ids},
+                           {OX_INT32, 2, {2, LENGTH}, segments},
+                           {OX_INT32, 2, {2, LENGTH}, mask},
+                           {dtype, 2, {WORDS, WIDE}, codes},
+                           {dtype, 2, {7, WIDE}, codes + WORDS * WIDE},
+                           {dtype, 2, {2, WIDE}, codes + (WORDS + 7) * WIDE},
+                           {dtype, 1, {WIDE}, codes + (WORDS + 9) * WIDE},
+                           {dtype, 1, {WIDE}, codes + (WORDS + 10) * WIDE}};
+    for (int i = 0; i < 5; i++)
+        in[8 + i] = (struct given){OX_FLOAT32, 0, {0}, scales + i};
+    for (int i = 0; i < 3; i++)
+        in[13 + i] = (struct given){dtype, 0, {0}, zeros + i};
+    run_all(text, in, OX_COUNT(in), 2);
+}
+END_TEST
+
 /* Codes of 2, 4 and 8 bits, with and without zeros, in blocks that vectors fill and others, the last of them part of a block. */
 START_TEST(gathered_blocks_are_those_of_plain_c)
 {
@@ -123,6 +176,7 @@ int main(void)
     Suite *suite = suite_create("fast_lookups");
     TCase *tcase = tcase_create("fast_lookups");
     tcase_add_loop_test(tcase, embedded_rows_are_those_of_plain_c, 0, 16);
+    tcase_add_loop_test(tcase, embedded_codes_are_those_of_plain_c, 0, 8);
     tcase_add_loop_test(tcase, gathered_blocks_are_those_of_plain_c, 0, 24);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

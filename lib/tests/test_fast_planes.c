@@ -199,13 +199,17 @@ static void draw_grid(struct dice *d, struct random_model *p)
         p->other[a] = a == 0 ? p->dims[0] : a == 3 ? 2 : (int64_t)dice_between(d, 1, 20);
     }
     p->exact = dice_between(d, 0, 1);
-    snprintf(
-        p->text, sizeof p->text,
-        "<ir_version: 10, opset_import: [\"\" : 20]> g (float[N,C,H,W] x, float[N,P,Q,2] z) => "
-        "(float[N,C,P,Q] y) { y = GridSample <mode = \"%s\", padding_mode = \"%s\", "
-        "align_corners = %d> (x, z) }",
-        p->exact ? "nearest" : "linear", paddings[dice_between(d, 0, 2)],
-        (int)dice_between(d, 0, 1));
+    const bool standard = dice_between(d, 0, 1);
+    snprintf(p->text, sizeof p->text,
+             "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> g (float[N,C,H,W] "
+             "x, float[N,P,Q,2] z) => "
+             "(float[N,C,P,Q] y) { y = %sGridSample <mode = \"%s\", padding_mode = \"%s\", "
+             "align_corners = %d> (x, z) }",
+             standard ? "" : "com.microsoft.",
+             p->exact   ? "nearest"
+             : standard ? "linear"
+                        : "bilinear",
+             paddings[dice_between(d, 0, 2)], (int)dice_between(d, 0, 1));
 }
 
 /* Three axes; two where the weights come as an input. */

@@ -51,6 +51,21 @@ static struct side random_side(struct dice *d, size_t most)
     return s;
 }
 
+static const float sixteen[] = {-1,   -0.7f, -0.5f, -0.4f, -0.3f, -0.2f, -0.1f, 0,
+                                0.1f, 0.2f,  0.25f, 0.3f,  0.4f,  0.6f,  0.7f,  1};
+
+/* Codes of 4 bits may be numbers of values. */
+static struct side random_values(struct dice *d, size_t most)
+{
+    struct side s = random_side(d, most);
+    if (s.w.bits == 4 && dice_between(d, 0, 1)) {
+        s.w.zeros = NULL;
+        s.w.real_zeros = NULL;
+        s.w.values = sixteen;
+    }
+    return s;
+}
+
 static void side_free(struct side *s)
 {
     guarded_free(&s->scales);
@@ -63,6 +78,9 @@ static double weight(const struct ox_few_bits *w, size_t column, size_t p)
 {
     const size_t block = p / w->block, per_byte = 8 / w->bits;
     const uint8_t byte = w->codes[(column * w->k + p) / per_byte];
+    if (w->values)
+        return (double)w->values[p % 2 ? byte & 15 : byte >> 4] *
+               (double)w->scales[column * w->blocks + block];
     const unsigned code = byte >> (p % per_byte * w->bits) & ((1U << w->bits) - 1);
     return ((double)code - (double)ox_few_bits_zero(w, column, block)) *
            (double)w->scales[column * w->blocks + block];
@@ -76,7 +94,7 @@ static enum ox_cpu level_of(int i)
 START_TEST(sums_are_near_those_in_double)
 {
     struct dice d = {(uint64_t)_i * 83 + 1};
-    struct side s = random_side(&d, 18);
+    struct side s = random_values(&d, 18);
     const struct ox_few_bits *w = &s.w;
     const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
     const unsigned rows = (unsigned)dice_between(&d, 1, t->rows);
@@ -110,7 +128,7 @@ END_TEST
 START_TEST(widened_weights_are_those_of_plain_c)
 {
     struct dice d = {(uint64_t)_i * 89 + 2};
-    struct side s = random_side(&d, 18);
+    struct side s = random_values(&d, 18);
     const struct ox_few_bits *w = &s.w;
     const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
     const struct ox_few_bits_kernels *plain = ox_few_bits_kernels(OX_CPU_C, w);
@@ -138,7 +156,7 @@ END_TEST
 START_TEST(panels_are_widened_weights_column_by_column)
 {
     struct dice d = {(uint64_t)_i * 97 + 5};
-    struct side s = random_side(&d, 18);
+    struct side s = random_values(&d, 18);
     const struct ox_few_bits *w = &s.w;
     const struct ox_few_bits_kernels *t = ox_few_bits_kernels(level_of(_i), w);
     const struct ox_few_bits_kernels *plain = ox_few_bits_kernels(OX_CPU_C, w);
@@ -490,6 +508,51 @@ START_TEST(the_fast_engine_gives_what_the_reference_gives)
 }
 END_TEST
 
+/* MatMulBnb4: both tables, rows about where it widens slabs, several of these. */
+START_TEST(values_of_a_table_are_those_of_plain_c)
+{
+    struct dice d = {(uint64_t)_i * 139 + 9};
+    const int64_t m = (int64_t)dice_between(&d, 1, 20), n = (int64_t)dice_between(&d, 1, 300);
+    const int64_t block = 16 << dice_between(&d, 0, 2), blocks = (int64_t)dice_between(&d, 1, 3);
+    const int64_t k = block * blocks, bytes = n * k / 2;
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[%d,%d] a, "
+        "uint8[%d] b, float[%d] s) => (float[%d,%d] y) { y = com.microsoft.MatMulBnb4 <K = %d, "
+        "N = %d, block_size = %d, quant_type = %d> (a, b, s) }",
+        (int)m, (int)k, (int)bytes, (int)(n * blocks), (int)m, (int)n, (int)k, (int)n, (int)block,
+        _i % 2);
+    struct guarded a = guarded_new(&d, (size_t)(m * k), false),
+                   s = guarded_new(&d, (size_t)(n * blocks), false);
+    uint8_t *codes = random_bytes(&d, (size_t)bytes);
+    struct text_run runs[3];
+    ox_cpu_limit(level_of(_i / 2));
+    for (int i = 0; i < 3; i++) {
+        text_open(&runs[i], text);
+        ox_env_set_threads(runs[i].env, i == 2 ? 2 : 1);
+        ck_assert(text_plan(&runs[i], &(struct ox_run_options){.level = i ? 2 : 0}) == OX_OK);
+        text_give(&runs[i], OX_FLOAT32, 2, (const int64_t[]){m, k}, a.at);
+        text_give(&runs[i], OX_UINT8, 1, &bytes, codes);
+        text_give(&runs[i], OX_FLOAT32, 1, (const int64_t[]){n * blocks}, s.at);
+        text_must_run(&runs[i]);
+    }
+    ox_cpu_limit(ox_cpu_probe());
+    const float *want = ox_datum_get_tensor(runs[0].out[0])->data,
+                *got = ox_datum_get_tensor(runs[1].out[0])->data,
+                *again = ox_datum_get_tensor(runs[2].out[0])->data;
+    for (int64_t i = 0; i < m * n; i++) {
+        ck_assert(fabs((double)want[i] - (double)got[i]) <= (double)k * 4 * 0x1p-24);
+        ck_assert(got[i] == again[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        text_close(&runs[i]);
+    guarded_free(&a);
+    guarded_free(&s);
+    free(codes);
+}
+END_TEST
+
 /* n codes from 0 to `most`, as text: those of 4 bits two a number. */
 static size_t write_codes(struct dice *d, char *text, size_t room, int n, bool wide, size_t most)
 {
@@ -560,6 +623,7 @@ int main(void)
     tcase_add_loop_test(tc, rows_of_digits_are_those_of_plain_c, 0, 400);
     tcase_add_loop_test(tc, accuracy_of_bytes_is_that_of_every_row, 0, 24);
     tcase_add_loop_test(tc, the_fast_engine_gives_what_the_reference_gives, 0, 60);
+    tcase_add_loop_test(tc, values_of_a_table_are_those_of_plain_c, 0, 60);
     tcase_add_loop_test(tc, products_of_dequantized_blocks_are_fused, 0, 32);
     suite_add_tcase(s, tc);
     return run_suite(s);

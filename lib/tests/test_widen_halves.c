@@ -135,6 +135,27 @@ START_TEST(a_cast_of_nothing_is_refused)
 }
 END_TEST
 
+/* The state's type is that of nothing that is given here: the kernel makes it that of the query. */
+START_TEST(an_output_whose_type_nobody_knows_is_of_the_kernels_type)
+{
+    for (int level = 0; level <= 2; level += 2) {
+        const uint16_t ones[] = {0x3c00, 0x3c00};
+        struct text_run f;
+        text_must_plan(&f,
+                       "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> "
+                       "g (float16[1,1,2] x) => (float16[1,1,2] y, float16[1,1,2,2] s) { y, s = "
+                       "com.microsoft.LinearAttention <q_num_heads = 1, kv_num_heads = 1, "
+                       "update_rule = \"linear\"> (x, x, x) }",
+                       &(struct ox_run_options){.level = level});
+        text_give(&f, OX_FLOAT16, 3, (const int64_t[]){1, 1, 2}, ones);
+        text_must_run(&f);
+        for (size_t i = 0; i < 2; i++)
+            ck_assert_int_eq(ox_datum_get_tensor(f.out[i])->dtype, OX_FLOAT16);
+        text_close(&f);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -145,6 +166,7 @@ int main(void)
         a_table_stays_as_small_as_it_is,
         before_casts_took_numbers_nodes_round,
         a_cast_of_nothing_is_refused,
+        an_output_whose_type_nobody_knows_is_of_the_kernels_type,
     };
     Suite *suite = suite_create("widen halves");
     TCase *tcase = tcase_create("widen halves");

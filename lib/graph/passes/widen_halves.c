@@ -27,6 +27,14 @@ static bool is_half(struct ox_rewrite *rw, const struct ox_value *value)
     return type && type->kind == OX_TYPE_TENSOR && is_half_type(type->elem);
 }
 
+/* Or nobody knows its type: only what makes it decides. */
+static bool may_be_half(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    const struct ox_type *type = value ? ox_rw_type(rw, value) : NULL;
+    return value && (!type || type->kind == OX_TYPE_UNKNOWN || type->elem == OX_UNDEFINED ||
+                     is_half(rw, value));
+}
+
 /* ---- Whether there is anything to do, told without inference ---------------------------------------------------------- */
 
 static bool makes_half(const struct ox_node *node)
@@ -139,7 +147,7 @@ static bool can_widen(const struct widener *w, struct ox_node *node)
     }
     for (size_t i = 0; any && i < node->n_outputs; i++) {
         const struct ox_schema_param *param = ox_param_at(schema->outputs, schema->n_outputs, i);
-        if (is_half(rw, node->outputs[i]) &&
+        if (may_be_half(rw, node->outputs[i]) &&
             (!takes_float32(param) || !is_bound(rw, node, schema, param->constraint)))
             return false;
     }

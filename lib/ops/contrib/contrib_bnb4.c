@@ -1,9 +1,10 @@
-/* MatMulBnb4 of com.microsoft: weights of 4 bits as bitsandbytes packs them, each the number of a value in a table. In double. */
+/* MatMulBnb4 of com.microsoft: weights of 4 bits as bitsandbytes packs them, each the number of a value in a table. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/threads.h"
 #include "ops/contrib/nbits.h"
+#include "ops/fast/fast.h"
 #include "ops/product.h"
 #include "ops/real.h"
 
@@ -22,8 +23,8 @@ struct bnb4 {
     bool transposed; /* A by the transpose of the weights, [n, k] */
     const float *table;
     const uint8_t *codes; /* two a byte, the first in the high bits; blocks run on over rows */
-    const double *scales; /* a block */
     double *weights;
+    const double *scales; /* a block */
 };
 
 static void row_task(void *arg, size_t row)
@@ -61,9 +62,13 @@ static enum ox_status read_bnb4(struct ox_run *r, struct bnb4 *w, struct ox_erro
     if (a->rank == 0 || a->rank > OX_MOST_RANK || (size_t)a->dims[a->rank - 1] != width)
         return ox_run_fail(r, err, OX_INPUT, "A does not have %zu columns", width);
     w->m = a->n / width;
-    OX_TRY(ox_real_in(r, 2, &w->scales, err));
-    w->weights = ox_real_scratch(r, all, err);
-    return w->weights ? OX_OK : OX_NO_MEMORY;
+    return OX_OK;
+}
+
+static void output_dims(const struct ox_tensor *a, size_t columns, int64_t *dims)
+{
+    memcpy(dims, a->dims, a->rank * sizeof *dims);
+    dims[a->rank - 1] = (int64_t)columns;
 }
 
 static enum ox_status run_bnb4(struct ox_run *r, struct ox_error *err)
@@ -73,6 +78,10 @@ static enum ox_status run_bnb4(struct ox_run *r, struct ox_error *err)
     const double *left;
     size_t n_out;
     OX_TRY(read_bnb4(r, &w, err));
+    OX_TRY(ox_real_in(r, 2, &w.scales, err));
+    w.weights = ox_real_scratch(r, w.n * w.k, err);
+    if (!w.weights)
+        return OX_NO_MEMORY;
     size_t columns = w.transposed ? w.n : w.k;
     OX_TRY(ox_real_in(r, 0, &left, err));
     if (OX_MUL_OVERFLOWS(w.m, columns, &n_out))
@@ -97,9 +106,34 @@ static enum ox_status run_bnb4(struct ox_run *r, struct ox_error *err)
     if (w.m)
         OX_TRY(ox_product_run(r, &p, err));
     int64_t dims[OX_MOST_RANK];
-    memcpy(dims, a->dims, a->rank * sizeof *dims);
-    dims[a->rank - 1] = (int64_t)columns;
+    output_dims(a, columns, dims);
     return ox_real_out(r, 0, a->dtype, a->rank, dims, y, err);
+}
+
+/* By columns of whole blocks, in float32. */
+static enum ox_status fast_bnb4(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *a = ox_fast_in(r, 0), *scales = ox_fast_in(r, 2);
+    struct bnb4 w;
+    OX_TRY(read_bnb4(r, &w, err));
+    if (!a || !scales || !w.transposed || w.k % w.block || w.m == 0)
+        return OX_UNSUPPORTED;
+    struct ox_bits_product p = {.w = {.k = w.k,
+                                      .block = w.block,
+                                      .blocks = w.k / w.block,
+                                      .bits = 4,
+                                      .codes = w.codes,
+                                      .scales = scales->data,
+                                      .values = w.table},
+                                .m = w.m,
+                                .n = w.n,
+                                .a = a->data};
+    int64_t dims[OX_MOST_RANK];
+    struct ox_tensor *y;
+    output_dims(a, w.n, dims);
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, a->rank, dims, &y, err));
+    p.y = y->data;
+    return ox_bits_multiply(r, &p, err);
 }
 
 static void infer_bnb4(struct ox_infer *c)
@@ -109,4 +143,5 @@ static void infer_bnb4(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_contrib_bnb4[] = {
-    {"com.microsoft", "MatMulBnb4", 1, .infer = infer_bnb4, .run = run_bnb4}, {0}};
+    {"com.microsoft", "MatMulBnb4", 1, .infer = infer_bnb4, .run = run_bnb4, .fast = fast_bnb4},
+    {0}};

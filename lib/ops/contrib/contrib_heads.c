@@ -399,7 +399,8 @@ static void infer_decoder(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_contrib_heads[] = {
-    {MS, "DecoderMaskedMultiHeadAttention", 1, .infer = infer_decoder, .run = run_decoder},
+    {MS, "DecoderMaskedMultiHeadAttention", 1, .infer = infer_decoder, .run = run_decoder,
+     .fast = ox_fast_decoder_heads},
     {MS, "MultiHeadAttention", 1, .infer = infer_multi_head, .run = run_multi_head,
      .fast = ox_fast_multi_head},
     {0}};

@@ -23,6 +23,7 @@ enum ox_status ox_fast_binary(struct ox_run *r, struct ox_error *err);
 /* LayerNormalization after a sum: SkipLayerNormalization and SkipSimplifiedLayerNormalization. */
 enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_embed_norm(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_embed_codes(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_gather_blocks(struct ox_run *r, struct ox_error *err);
 /* Pow of 2 and 3. */
 enum ox_status ox_fast_pow(struct ox_run *r, struct ox_error *err);
@@ -49,6 +50,8 @@ enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
 /* By finite weights that vary. */
 enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err);
+/* GridSample of two axes, but for cubic interpolation. */
+enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err);
 /* DeformConv of two axes. */
 enum ox_status ox_fast_deform_conv(struct ox_run *r, struct ox_error *err);
 /* QuantizeLinear and DequantizeLinear of integers of up to 32 bits. */
@@ -63,8 +66,9 @@ enum ox_status ox_prepare_rnn(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_stft(struct ox_run *r, struct ox_error *err);
 /* Attention (23). */
 enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err);
-/* MultiHeadAttention and Attention of com.microsoft. */
+/* MultiHeadAttention, DecoderMaskedMultiHeadAttention and Attention of com.microsoft. */
 enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_decoder_heads(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_group_query(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_prepare_projected_heads(struct ox_run *r, struct ox_error *err);

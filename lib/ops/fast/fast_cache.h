@@ -16,6 +16,13 @@ struct ox_fast_cache {
 enum ox_status ox_fast_cache_join(struct ox_run *r, const struct ox_fast_cache *c,
                                   struct ox_heads *h, struct ox_error *err);
 
+/* The same where one input and one output, the second, hold both: [2, batch, kv_heads, rows, size], of the rows that
+ * ox_fast_cache_pair_rows() has found; false there: the past does not fit. It may be left out. */
+bool ox_fast_cache_pair_rows(const struct ox_run *r, size_t i_past, const struct ox_heads *h,
+                             size_t *rows);
+enum ox_status ox_fast_cache_join_pair(struct ox_run *r, size_t i_past, struct ox_heads *h,
+                                       struct ox_error *err);
+
 /* OX_UNSUPPORTED, and the outputs made so far given back. */
 enum ox_status ox_fast_cache_decline(struct ox_run *r);
 

@@ -1,5 +1,4 @@
-/* MultiHeadAttention and Attention of com.microsoft in float32: the one with a past, where no buffer of it is shared, the other where it
- * has none. */
+/* MultiHeadAttention and Attention of com.microsoft in float32, with a past too, where no buffer of it is shared. */
 #include "kernels/dense.h"
 #include "ops/contrib/contrib_mask.h"
 #include "ops/fast/attend_fast.h"
@@ -93,9 +92,16 @@ static enum ox_status add_bias(struct ox_run *r, const struct ox_tensor *x, cons
     return OX_OK;
 }
 
-static enum ox_status set_bias(struct ox_run *r, struct ox_heads *h, struct ox_error *err)
+/* Inputs behind query, key and value; `rest`: what is not served from there on to `end`. */
+struct places {
+    size_t bias, mask, attention_bias, past_key, past_value, rest, end;
+};
+
+/* A bias of keys and values is not that of those that come as heads. */
+static enum ox_status set_bias(struct ox_run *r, size_t i_bias, bool keyed, struct ox_heads *h,
+                               struct ox_error *err)
 {
-    const struct ox_tensor *bias = ox_run_in(r, 3), *q = ox_run_in(r, 0);
+    const struct ox_tensor *bias = ox_run_in(r, i_bias), *q = ox_run_in(r, 0);
     const size_t width = h->heads * h->depth;
     if (!bias)
         return OX_OK;
@@ -103,40 +109,77 @@ static enum ox_status set_bias(struct ox_run *r, struct ox_heads *h, struct ox_e
         return OX_UNSUPPORTED;
     const float *x = bias->data;
     OX_TRY(add_bias(r, q, x, &h->q, err));
+    if (!keyed)
+        return OX_OK;
     OX_TRY(add_bias(r, ox_run_in(r, 1), x + width, &h->k, err));
     return add_bias(r, ox_run_in(r, 2), x + 2 * width, &h->v, err);
 }
 
-enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err)
+/* Keys or values: [batch, rows, heads * size] or [batch, heads, rows, size]. False: neither. */
+static bool read_keys(const struct ox_tensor *x, const struct ox_heads *h, size_t *rows,
+                      size_t *size, struct ox_heads_step *at)
+{
+    if (!x || !x->n || (size_t)x->dims[0] != h->batch)
+        return false;
+    if (x->rank == 3) {
+        *rows = (size_t)x->dims[1];
+        *size = (size_t)x->dims[2] / h->heads;
+        *at = steps(*rows, *size * h->heads, h->heads);
+        return (size_t)x->dims[2] == *size * h->heads;
+    }
+    if (x->rank != 4 || (size_t)x->dims[1] != h->heads)
+        return false;
+    *rows = (size_t)x->dims[2];
+    *size = (size_t)x->dims[3];
+    *at = (struct ox_heads_step){h->heads * *rows * *size, *rows * *size, *size};
+    return true;
+}
+
+static enum ox_status multi_head(struct ox_run *r, const struct places *at, struct ox_error *err)
 {
     const struct ox_tensor *q = ox_fast_in(r, 0), *k = ox_fast_in(r, 1), *v = ox_fast_in(r, 2);
     const int64_t heads = ox_run_int(r, "num_heads", 0);
-    if (!q || !k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || has_any(r, 8, r->n_in) ||
-        ox_run_wants(r, 3) || heads < 1 || !q->n || !k->n || !v->n || q->dims[0] != k->dims[0] ||
-        k->dims[0] != v->dims[0] || q->dims[2] != k->dims[2] || k->dims[1] != v->dims[1] ||
-        q->dims[2] % heads || v->dims[2] % heads)
+    if (!q || !k || !v || q->rank != 3 || k->rank != v->rank || has_any(r, at->rest, at->end) ||
+        ox_run_wants(r, 3) || heads < 1 || !q->n || q->dims[2] % heads)
         return OX_UNSUPPORTED;
     struct ox_heads h = {.batch = (size_t)q->dims[0],
                          .heads = (size_t)heads,
                          .kv_heads = (size_t)heads,
                          .queries = (size_t)q->dims[1],
-                         .keys = (size_t)k->dims[1],
-                         .depth = (size_t)(q->dims[2] / heads),
-                         .v_depth = (size_t)(v->dims[2] / heads),
                          .q = q->data,
                          .k = k->data,
                          .v = v->data};
+    size_t depth, rows;
+    if (!read_keys(k, &h, &h.keys, &depth, &h.k_at) ||
+        !read_keys(v, &h, &rows, &h.v_depth, &h.v_at) || rows != h.keys ||
+        depth != (size_t)(q->dims[2] / heads))
+        return OX_UNSUPPORTED;
+    h.depth = depth;
     h.q_at = steps(h.queries, h.heads * h.depth, h.heads);
-    h.k_at = steps(h.keys, h.heads * h.depth, h.heads);
-    h.v_at = steps(h.keys, h.heads * h.v_depth, h.heads);
-    const struct ox_fast_cache cache = {.key = 6, .value = 7, .held = SIZE_MAX};
-    OX_TRY(set_bias(r, &h, err));
-    if (has_any(r, 6, 8) || ox_run_wants(r, 1) || ox_run_wants(r, 2))
+    const struct ox_fast_cache cache = {
+        .key = at->past_key, .value = at->past_value, .held = SIZE_MAX};
+    OX_TRY(set_bias(r, at->bias, k->rank == 3, &h, err));
+    if (has_any(r, cache.key, cache.value + 1) || ox_run_wants(r, 1) || ox_run_wants(r, 2))
         OX_TRY(ox_fast_cache_join(r, &cache, &h, err));
-    const enum ox_status status = set_masks(r, 4, 5, &h, err);
+    const enum ox_status status = set_masks(r, at->mask, at->attention_bias, &h, err);
     if (status == OX_UNSUPPORTED)
         return ox_fast_cache_decline(r);
     return status == OX_OK ? attend(r, &h, err) : status;
+}
+
+enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err)
+{
+    return multi_head(r, &(struct places){3, 4, 5, 6, 7, 8, r->n_in}, err);
+}
+
+enum ox_status ox_fast_decoder_heads(struct ox_run *r, struct ox_error *err)
+{
+    const struct places at = {10, 3, 4, 5, 6, 7, 10};
+    const struct ox_tensor *q = ox_run_in(r, 0);
+    if (q->rank != 3 || q->dims[1] != 1 ||
+        (ox_run_has(r, at.past_key) && ox_run_int(r, "past_present_share_buffer", 0)))
+        return OX_UNSUPPORTED;
+    return multi_head(r, &at, err);
 }
 
 /* ---- Attention --------------------------------------------------------------------------------------------------- */
@@ -164,28 +207,32 @@ enum ox_status ox_prepare_projected_heads(struct ox_run *r, struct ox_error *err
 
 enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
 {
+    enum { PAST = 4 };
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *bias = ox_run_in(r, 2);
     const int64_t heads = ox_run_int(r, "num_heads", 0);
     if (!x || !w || x->rank != 3 || w->rank != 2 || !x->n || !w->n || w->dims[0] != x->dims[2] ||
         heads < 1 || w->dims[1] % (3 * heads) || ox_run_attr(r, "qkv_hidden_sizes") ||
         ox_run_int(r, "do_rotary", 0) || ox_run_int(r, "past_present_share_buffer", 0) ||
-        ox_run_has(r, 4) || has_any(r, 6, r->n_in) || ox_run_wants(r, 1) ||
+        has_any(r, 6, r->n_in) ||
         (bias && (bias->dtype != OX_FLOAT32 || bias->rank != 1 || bias->dims[0] != w->dims[1])))
         return OX_UNSUPPORTED;
     const size_t rows = (size_t)(x->dims[0] * x->dims[1]), all = (size_t)w->dims[1];
     struct ox_heads h = {.batch = (size_t)x->dims[0],
                          .heads = (size_t)heads,
+                         .kv_heads = (size_t)heads,
                          .queries = (size_t)x->dims[1],
                          .keys = (size_t)x->dims[1],
                          .depth = all / 3 / (size_t)heads};
     h.v_depth = h.depth;
-    size_t n;
-    if (OX_MUL_OVERFLOWS(rows, all, &n))
+    size_t n, held;
+    if (OX_MUL_OVERFLOWS(rows, all, &n) || !ox_fast_cache_pair_rows(r, PAST, &h, &held))
         return OX_UNSUPPORTED;
     float *projected = ox_run_work(r, n, sizeof *projected, err);
     if (!projected)
         return err->status;
+    h.keys += held;
     OX_TRY(set_masks(r, 3, 5, &h, err));
+    h.keys -= held;
     struct ox_dense d = {.m = rows,
                          .n = all,
                          .k = (size_t)x->dims[2],
@@ -204,5 +251,7 @@ enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
     h.k = projected + all / 3;
     h.v = h.k + all / 3;
     h.q_at = h.k_at = h.v_at = (struct ox_heads_step){h.queries * all, h.depth, all};
+    if (ox_run_has(r, PAST) || ox_run_wants(r, 1))
+        OX_TRY(ox_fast_cache_join_pair(r, PAST, &h, err));
     return attend(r, &h, err);
 }

@@ -15,7 +15,8 @@ enum {
     SLAB_COLS = 256,
     CODE_COSTS = 8, /* as many operations, where rows are few */
     DIGIT_COSTS = 4,
-    BYTES = 4 /* the accuracy_level of 8 bits */
+    QUARTER_COSTS = 32, /* of 2 bits, where they become floats */
+    BYTES = 4           /* the accuracy_level of 8 bits */
 };
 
 struct job {
@@ -210,7 +211,8 @@ static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error
     d.b = j->slab = room + work;
     for (j->first = 0; j->first < p->n; j->first += cols) {
         const size_t n = p->n - j->first < cols ? p->n - j->first : cols;
-        ox_spread(r->env, n, (double)(n * p->w.k), widen_task, j);
+        ox_spread(r->env, n, (p->w.bits == 2 ? QUARTER_COSTS : 1) * (double)(n * p->w.k),
+                  widen_task, j);
         d.n = n;
         d.c = p->y + j->first;
         d.end.col_bias = p->bias ? p->bias + j->first : NULL;
@@ -220,11 +222,31 @@ static enum ox_status run_slabs(struct ox_run *r, struct job *j, struct ox_error
     return OX_OK;
 }
 
+static enum ox_status run_floats(struct ox_run *r, struct job *j, struct ox_error *err)
+{
+    const struct ox_bits_product *p = j->p;
+    const size_t k = p->w.k;
+    if (p->m > FEW && ox_few_bits_makes_panels(j->t, j->w, ox_compute(ox_cpu())->nr))
+        return run_panels(r, j, err);
+    float *arranged = ox_run_work(r, p->m * k, sizeof *arranged, err);
+    if (!arranged)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < p->m; i++)
+        ox_few_bits_arrange(j->t, j->w, p->a + i * k, arranged + i * k);
+    j->a = arranged;
+    if (p->m > FEW)
+        return run_slabs(r, j, err);
+    ox_spread(r->env, (p->n + COLS - 1) / COLS, (double)CODE_COSTS * (double)p->n * (double)k,
+              few_task, j);
+    return OX_OK;
+}
+
 enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *p,
                                 struct ox_error *err)
 {
-    const size_t k = p->w.k;
     struct job j = {.p = p, .w = &p->w, .t = ox_few_bits_kernels(ox_cpu(), &p->w), .a = p->a};
+    if (p->w.values)
+        return run_floats(r, &j, err);
     j.of_bytes = p->as_bytes ? ox_few_bits_bytes(ox_cpu(), &p->w) : NULL;
     if (j.of_bytes) {
         bool done;
@@ -246,19 +268,7 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
         if (done)
             return OX_OK;
     }
-    if (p->m > FEW && ox_few_bits_makes_panels(j.t, j.w, ox_compute(ox_cpu())->nr))
-        return run_panels(r, &j, err);
-    float *arranged = ox_run_work(r, p->m * k, sizeof *arranged, err);
-    if (!arranged)
-        return OX_NO_MEMORY;
-    for (size_t i = 0; i < p->m; i++)
-        ox_few_bits_arrange(j.t, j.w, p->a + i * k, arranged + i * k);
-    j.a = arranged;
-    if (p->m > FEW)
-        return run_slabs(r, &j, err);
-    ox_spread(r->env, (p->n + COLS - 1) / COLS, (double)CODE_COSTS * (double)p->n * (double)k,
-              few_task, &j);
-    return OX_OK;
+    return run_floats(r, &j, err);
 }
 
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
