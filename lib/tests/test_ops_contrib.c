@@ -716,11 +716,29 @@ START_TEST(an_image_that_is_not_there_is_named)
 }
 END_TEST
 
+START_TEST(a_range_goes_on_beyond_one_stretch)
+{
+    enum { COUNT = 700 };
+    const enum ox_dtype dtype = _i ? OX_INT64 : OX_FLOAT32;
+    struct one_op *op = ms("Range");
+    ONE_OP_IN(op, dtype, "", 5);
+    ONE_OP_IN(op, dtype, "", 5 - 3 * COUNT);
+    ONE_OP_IN(op, dtype, "", -3);
+    RUN_OK(op, 1);
+    const struct ox_tensor *y = one_op_out(op, 0);
+    ck_assert_uint_eq(y->n, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        ck_assert(ox_tensor_get_double(y, (size_t)i) == 5 - 3 * i);
+    one_op_free(op);
+}
+END_TEST
+
 static Suite *contrib_suite(void)
 {
     Suite *suite = suite_create("ops_contrib");
     TCase *tcase = tcase_create("contrib");
     tcase_add_loop_test(tcase, gelus_differ_a_little, 0, 3);
+    tcase_add_loop_test(tcase, a_range_goes_on_beyond_one_stretch, 0, 2);
     tcase_add_test(tcase, a_bias_is_added_along_the_last_axis);
     tcase_add_test(tcase, a_bias_of_another_length_is_refused);
     tcase_add_test(tcase, products_end_in_their_activation);

@@ -7,6 +7,8 @@
 
 /* ---- Range ------------------------------------------------------------------------------------------------------- */
 
+enum { STRETCH = 256 };
+
 static enum ox_status run_contrib_range(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *start = ox_run_in(r, 0), *limit = ox_run_in(r, 1);
@@ -21,9 +23,12 @@ static enum ox_status run_contrib_range(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, start->dtype, 1, &n, &y, err));
     size_t size = ox_dtype_size(y->dtype);
-    for (size_t i = 0; i < y->n; i++) {
-        double value = from + (double)i * step;
-        ox_elements_convert(y->dtype, (char *)y->data + i * size, OX_FLOAT64, &value, 1, true);
+    double values[STRETCH];
+    for (size_t at = 0; at < y->n; at += STRETCH) {
+        const size_t some = y->n - at < STRETCH ? y->n - at : STRETCH;
+        for (size_t i = 0; i < some; i++)
+            values[i] = from + (double)(at + i) * step;
+        ox_elements_convert(y->dtype, (char *)y->data + at * size, OX_FLOAT64, values, some, true);
     }
     return OX_OK;
 }
