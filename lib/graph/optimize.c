@@ -197,8 +197,11 @@ uint64_t ox_fold_bytes(const struct ox_model *model)
         for (size_t i = 0; i < graph->n_values; i++) {
             const struct ox_stored *stored = graph->values[i]->init;
             size_t n;
-            if (stored && ox_dims_count(stored->rank, stored->dims, &n))
-                all += (uint64_t)n * ox_dtype_bits(stored->dtype) / 8;
+            uint64_t bytes;
+            if (stored && ox_dims_count(stored->rank, stored->dims, &n) &&
+                ox_dtype_packed_bytes(stored->dtype, n, &bytes) &&
+                OX_ADD_OVERFLOWS(all, bytes, &all))
+                return OX_FOLD_BYTES;
         }
     }
     return all / OX_FOLD_SHARE > OX_FOLD_BYTES ? all / OX_FOLD_SHARE : OX_FOLD_BYTES;

@@ -20,17 +20,24 @@ INLINE void write_out(VF sum[APART][VECTORS], float scale, float *y)
         v_store(y + v * VW, v_mul(v_set1(scale), v_add(sum[0][v], sum[1][v])));
 }
 
-static void query(size_t rows, const float *state, const float *q, float scale, float *y)
+/* Rows of the state, each by its number, and by its factor where there are any. */
+INLINE void sum_rows(size_t rows, const float *state, const float *by, const float *factor,
+                     VF sum[APART][VECTORS])
 {
-    VF sum[APART][VECTORS];
     begin(sum);
     for (size_t d = 0; d < rows; d += APART)
 #pragma GCC unroll 2
         for (unsigned h = 0; h < APART; h++)
 #pragma GCC unroll 4
             for (unsigned v = 0; v < VECTORS; v++)
-                sum[h][v] = v_fma(v_set1(q[d + h]),
+                sum[h][v] = v_fma(v_set1(factor ? by[d + h] * factor[d + h] : by[d + h]),
                                   v_load(state + (d + h) * OX_STATE_COLS + v * VW), sum[h][v]);
+}
+
+static void query(size_t rows, const float *state, const float *q, float scale, float *y)
+{
+    VF sum[APART][VECTORS];
+    sum_rows(rows, state, q, NULL, sum);
     write_out(sum, scale, y);
 }
 
@@ -38,14 +45,7 @@ static void correct(size_t rows, const float *state, const struct ox_state_token
                     VF update[VECTORS])
 {
     VF sum[APART][VECTORS];
-    begin(sum);
-    for (size_t d = 0; d < rows; d += APART)
-#pragma GCC unroll 2
-        for (unsigned h = 0; h < APART; h++)
-#pragma GCC unroll 4
-            for (unsigned v = 0; v < VECTORS; v++)
-                sum[h][v] = v_fma(v_set1(t->k[d + h] * t->factor[d + h]),
-                                  v_load(state + (d + h) * OX_STATE_COLS + v * VW), sum[h][v]);
+    sum_rows(rows, state, t->k, t->factor, sum);
 #pragma GCC unroll 4
     for (unsigned v = 0; v < VECTORS; v++)
         update[v] = v_mul(v_set1(t->rate), v_sub(update[v], v_add(sum[0][v], sum[1][v])));

@@ -251,13 +251,13 @@ struct columns {
     float *work;
 };
 
-/* Rows [rows][n] to [rows][COLS], or back; NULL: zeros. */
+/* Rows [rows][n] to [rows][COLS], or back. */
 static void copy_columns(size_t rows, size_t n, const float *from, size_t from_step, float *to,
                          size_t to_step)
 {
     for (size_t d = 0; d < rows; d++)
         for (size_t c = 0; c < n; c++)
-            to[d * to_step + c] = from ? from[d * from_step + c] : 0;
+            to[d * to_step + c] = from[d * from_step + c];
 }
 
 /* A block of columns of a key head, from the first token to the last. */
@@ -271,7 +271,8 @@ static void columns_task(void *arg, size_t i, size_t slot)
     float *state = j->work + slot * j->room, *v = state + l->k_size * COLS, *y = v + COLS,
           *factor = y + group * COLS;
     memset(state, 0, j->room * sizeof *state);
-    copy_columns(l->k_size, n, j->past ? j->past + at : NULL, l->v_size, state, COLS);
+    if (j->past)
+        copy_columns(l->k_size, n, j->past + at, l->v_size, state, COLS);
     for (size_t d = 0; d < l->k_size; d++)
         factor[d] = 1;
     for (size_t t = 0; t < l->steps; t++) {

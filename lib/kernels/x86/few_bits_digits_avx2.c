@@ -85,21 +85,30 @@ INLINE void put(char *record, size_t at, const float *x, float inverse, float sc
         end_of(record)->scales[at / 8 + i] = scale;
 }
 
+/* By lanes, what bytes that meet the digits of half a step sum up to: even ones those in even places. */
+INLINE __m256i meet(const char *record, unsigned half, __m256i even, __m256i odd)
+{
+    const __m256i wide = _mm256_set1_epi16(1);
+    __m256i all = _mm256_setzero_si256();
+#pragma GCC unroll 3
+    for (unsigned i = OX_DIGITS; i-- > 0;) {
+        const char *digits = record + i * STEP + half * HALF;
+        const __m256i pairs = _mm256_add_epi16(
+            _mm256_maddubs_epi16(even, _mm256_load_si256((const __m256i *)(const void *)digits)),
+            _mm256_maddubs_epi16(
+                odd,
+                _mm256_load_si256((const __m256i *)(const void *)(digits + OX_DIGITS * STEP))));
+        all = _mm256_add_epi32(_mm256_slli_epi32(all, 8), _mm256_madd_epi16(pairs, wide));
+    }
+    return all;
+}
+
 /* Sums of four bytes, of both parts, less than nothing. */
 static void sum_digits(char *record, int32_t zero)
 {
-    const __m256i ones = _mm256_set1_epi8(1), wide = _mm256_set1_epi16(1);
+    const __m256i ones = _mm256_set1_epi8(1);
     for (unsigned half = 0; half < 2; half++) {
-        __m256i all = _mm256_setzero_si256();
-        for (unsigned i = OX_DIGITS; i-- > 0;) {
-            const char *even = record + i * STEP + half * HALF;
-            const __m256i pairs = _mm256_add_epi16(
-                _mm256_maddubs_epi16(ones, _mm256_load_si256((const __m256i *)(const void *)even)),
-                _mm256_maddubs_epi16(
-                    ones,
-                    _mm256_load_si256((const __m256i *)(const void *)(even + OX_DIGITS * STEP))));
-            all = _mm256_add_epi32(_mm256_slli_epi32(all, 8), _mm256_madd_epi16(pairs, wide));
-        }
+        const __m256i all = meet(record, half, ones, ones);
         struct ox_digits_end *end = end_of(record);
         _mm256_store_si256((__m256i *)(void *)(end->low + half * LANES),
                            _mm256_mullo_epi32(all, _mm256_set1_epi32(-zero)));
@@ -150,20 +159,9 @@ INLINE __m256 half_sum(const char *record, unsigned half, __m256i even, __m256i 
 {
     const struct ox_digits_end *end =
         (const struct ox_digits_end *)(const void *)(record + 2 * OX_DIGITS * STEP);
-    const __m256i wide = _mm256_set1_epi16(1);
-    __m256i all = _mm256_setzero_si256(),
-            low = _mm256_load_si256((const __m256i *)(const void *)(end->low + half * LANES));
-#pragma GCC unroll 3
-    for (unsigned i = OX_DIGITS; i-- > 0;) {
-        const char *digits = record + i * STEP + half * HALF;
-        const __m256i pairs = _mm256_add_epi16(
-            _mm256_maddubs_epi16(even, _mm256_load_si256((const __m256i *)(const void *)digits)),
-            _mm256_maddubs_epi16(
-                odd,
-                _mm256_load_si256((const __m256i *)(const void *)(digits + OX_DIGITS * STEP))));
-        all = _mm256_add_epi32(_mm256_slli_epi32(all, 8), _mm256_madd_epi16(pairs, wide));
-    }
-    all = _mm256_add_epi32(all, zeros ? _mm256_mullo_epi32(low, zero) : low);
+    const __m256i low = _mm256_load_si256((const __m256i *)(const void *)(end->low + half * LANES));
+    const __m256i all = _mm256_add_epi32(meet(record, half, even, odd),
+                                         zeros ? _mm256_mullo_epi32(low, zero) : low);
     return _mm256_mul_ps(_mm256_cvtepi32_ps(all), _mm256_load_ps(end->scales + half * LANES));
 }
 

@@ -23,8 +23,8 @@ struct bnb4 {
     bool transposed; /* A by the transpose of the weights, [n, k] */
     const float *table;
     const uint8_t *codes; /* two a byte, the first in the high bits; blocks run on over rows */
-    double *weights;
     const double *scales; /* a block */
+    double *weights;
 };
 
 static void row_task(void *arg, size_t row)

@@ -1,5 +1,6 @@
-/* MatMulNBits in float32: for few rows codes become weights in registers, or rows become digits that meet the codes; for many a slab of columns is widened and multiplied, so that
- * no more than that ever lies in memory as floats. Where a node asks for no more than 8 bits of the rows, they become bytes. */
+/* MatMulNBits in float32: for few rows codes become weights in registers, or rows become digits that meet the codes; for many a slab of
+ * columns is widened and multiplied, so that no more than that ever lies in memory as floats. Where a node asks for no more than 8 bits of
+ * the rows, they become bytes. */
 #include <stdatomic.h>
 
 #include "kernels/dense.h"
@@ -150,12 +151,10 @@ static void few_task(void *arg, size_t i, size_t slot)
     (void)slot;
     for (size_t row = 0, rows; row < p->m; row += rows) {
         rows = p->m - row < j->t->rows ? p->m - row : j->t->rows;
-        float *y = p->y + row * p->n + first;
-        j->t->dots(j->w, first, n, (unsigned)rows, j->a + row * p->w.k, p->w.k, y, p->n);
-        for (size_t q = 0; p->bias && q < rows; q++)
-            for (size_t c = 0; c < n; c++)
-                y[q * p->n + c] += p->bias[first + c];
+        j->t->dots(j->w, first, n, (unsigned)rows, j->a + row * p->w.k, p->w.k,
+                   p->y + row * p->n + first, p->n);
     }
+    add_bias(p, first, n);
 }
 
 static void widen_task(void *arg, size_t i, size_t slot)
