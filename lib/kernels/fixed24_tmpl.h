@@ -1,5 +1,6 @@
 /* Products by weights of 24 bits for one width of vectors. The includer defines FIXED24_KERNELS, what is made here, LOAD_WORDS(p) and
- * FOURTH(x, y, z), the numbers that the low bytes of three vectors make, with zeros below. */
+ * FOURTH(x, y, z), the numbers that the low bytes of three vectors make, with zeros below, and LOWER_HALVES(x) and UPPER_HALVES(x), the
+ * upper halves of floats that stand there. */
 #include "kernels/fixed24.h"
 #include "kernels/inline.h"
 
@@ -20,52 +21,68 @@ INLINE void take(const unsigned rows, const float *a, size_t lda, const int32_t 
     }
 }
 
-/* The chains from `apart` on are added to those before them. */
-INLINE void join(const unsigned rows, const unsigned apart, VF (*sum)[4])
+/* total += scales of the block times sum. */
+INLINE void end_block(const unsigned rows, const int32_t *scales, VF (*sum)[4], VF (*total)[4])
 {
+    const VI a = LOAD_WORDS(scales), b = LOAD_WORDS(scales + VW);
+    const VF scale[4] = {LOWER_HALVES(a), UPPER_HALVES(a), LOWER_HALVES(b), UPPER_HALVES(b)};
 #pragma GCC unroll 4
-    for (unsigned i = 0; i < apart * rows; i++) {
+    for (unsigned i = 0; i < rows; i++) {
 #pragma GCC unroll 4
-        for (unsigned v = 0; v < 4; v++)
-            sum[i][v] = v_add(sum[i][v], sum[i + apart * rows][v]);
+        for (unsigned v = 0; v < 4; v++) {
+            v_accumulate(&total[i][v], sum[i][v], scale[v]);
+            sum[i][v] = v_zero();
+        }
     }
 }
 
-/* `chains` sums of each number, which do not wait for each other and round less. */
+enum { DEPTH = OX_FIXED24_DEPTH, SCALES = 2 * VW, BLOCK = SCALES + 3 * VW * DEPTH /* words */ };
+
+/* `chains` sums of each number, which do not wait for each other: each of a part of the blocks, as memory is read faster at several
+ * places at a time. */
 INLINE void panel(const unsigned rows, const unsigned chains, size_t k, const float *a, size_t lda,
-                  const int32_t *words, const float *scales, size_t n, float *c, size_t ldc)
+                  const int32_t *words, size_t n, float *c, size_t ldc)
 {
-    VF sum[SUMS][4];
+    const size_t part = k / (DEPTH * chains);
+    VF sum[SUMS][4], total[SUMS][4];
 #pragma GCC unroll 4
     for (unsigned i = 0; i < SUMS; i++) {
 #pragma GCC unroll 4
         for (unsigned v = 0; v < 4; v++)
-            sum[i][v] = v_zero();
+            sum[i][v] = total[i][v] = v_zero();
     }
-    size_t p = 0;
-    for (; p + chains <= k; p += chains) {
+    for (size_t b = 0; b < part; b++, a += DEPTH, words += BLOCK) {
+        for (size_t p = 0; p < DEPTH; p++) {
 #pragma GCC unroll 4
-        for (unsigned u = 0; u < chains; u++, words += 3 * VW)
-            take(rows, a + p + u, lda, words, sum + u * rows);
+            for (unsigned u = 0; u < chains; u++)
+                take(rows, a + u * part * DEPTH + p, lda,
+                     words + u * part * BLOCK + SCALES + p * 3 * VW, sum + u * rows);
+        }
+#pragma GCC unroll 4
+        for (unsigned u = 0; u < chains; u++)
+            end_block(rows, words + u * part * BLOCK, sum + u * rows, total);
     }
-    for (; p < k; p++, words += 3 * VW)
-        take(rows, a + p, lda, words, sum);
-    if (chains > 2)
-        join(rows, 2, sum);
-    if (chains > 1)
-        join(rows, 1, sum);
+    a += (chains - 1) * part * DEPTH;
+    words += (chains - 1) * part * BLOCK;
+    for (size_t left = k - chains * part * DEPTH; left > 0;) {
+        const size_t depth = left < DEPTH ? left : DEPTH;
+        for (size_t p = 0; p < depth; p++)
+            take(rows, a + p, lda, words + SCALES + p * 3 * VW, sum);
+        end_block(rows, words, sum, total);
+        a += depth;
+        words += BLOCK;
+        left -= depth;
+    }
 #pragma GCC unroll 4
     for (unsigned v = 0; v < 4; v++) {
         if (n <= v * VW)
             break;
-        const VF scale = v_load(scales + v * VW);
 #pragma GCC unroll 4
         for (unsigned i = 0; i < rows; i++) {
-            const VF y = v_mul(sum[i][v], scale);
             if (n - v * VW < VW)
-                v_store_n(c + i * ldc + v * VW, y, n - v * VW);
+                v_store_n(c + i * ldc + v * VW, total[i][v], n - v * VW);
             else
-                v_store(c + i * ldc + v * VW, y);
+                v_store(c + i * ldc + v * VW, total[i][v]);
         }
     }
 }
@@ -74,8 +91,8 @@ INLINE void panels(const struct ox_fixed24 *w, size_t first, size_t n, const uns
                    const unsigned chains, const float *a, size_t lda, float *c, size_t ldc)
 {
     for (size_t j = 0; j < n; j += PANEL)
-        panel(rows, chains, w->k, a, lda, w->words + (first + j) / 4 * 3 * w->k,
-              w->scales + first + j, n - j < PANEL ? n - j : PANEL, c + j, ldc);
+        panel(rows, chains, w->k, a, lda, w->words + ox_fixed24_words(first + j, w->k),
+              n - j < PANEL ? n - j : PANEL, c + j, ldc);
 }
 
 static void multiply(const struct ox_fixed24 *w, size_t first, size_t n, unsigned rows,

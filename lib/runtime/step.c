@@ -249,6 +249,7 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
     for (size_t i = 0; i < a->run.n_in; i++)
         fixed[i] = a->in[i] && ox_frame_is_fixed(a->frame, a->step->node->inputs[i]);
     a->run.fixed = fixed;
+    const size_t before = prepared->bytes;
     enum ox_status status = a->step->op->prepare(&a->run, err);
     ox_run_release_work(&a->run);
     a->run.fixed = NULL;
@@ -256,7 +257,7 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
     prepared->asked = true;
     prepared->done = !prepared->again;
     prepared->again = false;
-    a->frame->session->weights_bytes += prepared->bytes;
+    a->frame->session->weights_bytes += prepared->bytes - before;
     for (size_t i = 0; i < a->run.n_in && i < 64; i++) {
         if (!(prepared->absorbed >> i & 1))
             continue;

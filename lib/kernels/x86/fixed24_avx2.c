@@ -2,6 +2,9 @@
 
 #define FIXED24_KERNELS ox_fixed24_avx2
 #define LOAD_WORDS(p) _mm256_load_si256((const __m256i *)(const void *)(p))
+#define LOWER_HALVES(x) _mm256_castsi256_ps(_mm256_slli_epi32((x), 16))
+#define UPPER_HALVES(x)                                                                            \
+    _mm256_castsi256_ps(_mm256_and_si256((x), _mm256_set1_epi32((int)0xffff0000)))
 #define FOURTH(x, y, z) fourth((x), (y), (z))
 
 /* Where each low byte goes; 0x80 leaves a zero. */

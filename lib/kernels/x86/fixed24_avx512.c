@@ -2,6 +2,9 @@
 
 #define FIXED24_KERNELS ox_fixed24_avx512
 #define LOAD_WORDS(p) _mm512_load_si512((const void *)(p))
+#define LOWER_HALVES(x) _mm512_castsi512_ps(_mm512_slli_epi32((x), 16))
+#define UPPER_HALVES(x)                                                                            \
+    _mm512_castsi512_ps(_mm512_and_si512((x), _mm512_set1_epi32((int)0xffff0000)))
 #define FOURTH(x, y, z) fourth((x), (y), (z))
 
 /* Bytes of one vector are put between those of another: a permutation a vector and nothing else. */

@@ -2,6 +2,7 @@
  * transB), bias [n], scale [n], residual of the output's shape. y = act(factor scale (data weights) + bias + residual). */
 #include <string.h>
 
+#include "kernels/fixed24.h"
 #include "ops/fused/fused.h"
 #include "ops/infer.h"
 
@@ -11,8 +12,9 @@ enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL };
 
 struct packed_product {
     size_t k, n;
-    float *weights; /* NULL: they are read in place, as few rows like it best */
-    float *bias;    /* NULL: none */
+    float *weights;          /* NULL: they are read in place, as few rows like it best */
+    float *bias;             /* NULL: none */
+    struct ox_fixed24 fixed; /* for few rows alone; words NULL: the weights are too uneven */
 };
 
 static enum ox_status check(struct ox_run *r, size_t *k, size_t *n, bool *turned,
@@ -53,6 +55,39 @@ static size_t rows_of(const struct ox_tensor *x, size_t k)
     return k ? x->n / k : 0;
 }
 
+enum { HEAD = (sizeof(struct packed_product) + 63) / 64 * 64 };
+
+/* Few rows wait for weights, and less so for those of 24 bits. */
+static bool wants_fixed(size_t rows, size_t k, size_t n)
+{
+    return rows > 0 && rows <= OX_FIXED24_ROWS && k > 0 && n >= ox_fixed24_least(ox_cpu()) / k;
+}
+
+/* The weights stay beside them, for when there are more rows. */
+static enum ox_status keep_fixed(struct ox_run *r, size_t k, size_t n, bool turned,
+                                 struct ox_error *err)
+{
+    const struct ox_tensor *w = ox_run_in(r, IN_WEIGHTS);
+    const size_t floats = ox_fixed24_room(n, k);
+    if (r->prepared->state)
+        return OX_OK;
+    if (floats > SIZE_MAX / 16)
+        return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
+    struct packed_product *p = ox_run_keep(r, HEAD + floats * sizeof(float), err);
+    if (!p)
+        return OX_NO_MEMORY;
+    *p = (struct packed_product){.k = k, .n = n};
+    if (ox_fixed24_pack(ox_fixed24_kernels(ox_cpu()), r->env, n, k, w->data, turned ? 1 : n,
+                        turned ? k : 1, (float *)(void *)((char *)p + HEAD), &p->fixed))
+        return OX_OK;
+    ox_prepared_release(r->prepared, ox_env_budget(r->env));
+    p = ox_run_keep(r, sizeof *p, err);
+    if (!p)
+        return OX_NO_MEMORY;
+    *p = (struct packed_product){.k = k, .n = n};
+    return OX_OK;
+}
+
 static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
@@ -66,13 +101,19 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
     /* What is used once is packed a block at a time, where it is used, unless there are so many rows that it would be packed
      * again and again; what has few rows is better read as it lies, until there are more. */
     size_t rows = x ? rows_of(x, k) : 0;
+    if (!r->once && !ox_run_has(r, IN_SCALE) && wants_fixed(rows, k, n)) {
+        OX_TRY(keep_fixed(r, k, n, turned, err));
+        r->prepared->again = true;
+        return OX_OK;
+    }
     if (!ox_run_has(r, IN_SCALE) &&
         ((r->once && rows <= ONCE_ROWS) ||
          ox_dense_leaves_weights(t, rows, n, k, turned ? 1 : n, turned ? k : 1))) {
         r->prepared->again = true;
         return OX_OK;
     }
-    size_t packed = ox_dense_packed(t, k, n), head = 64 / sizeof(float), floats;
+    ox_prepared_release(r->prepared, ox_env_budget(r->env)); /* what few rows read */
+    size_t packed = ox_dense_packed(t, k, n), head = HEAD / sizeof(float), floats;
     if (packed > SIZE_MAX / 16 || OX_ADD_OVERFLOWS(packed, n + head + 16, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
     struct packed_product *p = ox_run_keep(r, floats * sizeof(float), err);
@@ -94,7 +135,7 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
 static enum ox_status set_weights(struct ox_run *r, struct ox_dense *d, struct ox_error *err)
 {
     const struct packed_product *p = ox_run_state(r);
-    if (p) {
+    if (p && p->weights) {
         d->k = p->k;
         d->n = p->n;
         d->packed = p->weights;
@@ -142,6 +183,11 @@ static enum ox_status run_product(struct ox_run *r, struct ox_error *err)
     d.c_row = d.n;
     d.end.residual = residual ? residual->data : NULL;
     d.end.residual_ld = d.n;
+    const struct packed_product *p = ox_run_state(r);
+    if (p && p->fixed.words && d.m <= OX_FIXED24_ROWS) {
+        ox_fixed24_run(t, r->env, &p->fixed, &d);
+        return ox_env_poll(r->env, err);
+    }
     float *work = ox_run_work(r, ox_dense_work(t, r->env, &d), sizeof *work, err);
     if (!work)
         return OX_NO_MEMORY;

@@ -81,7 +81,8 @@ static bool fix_recurrence(struct ox_env *env, const struct ox_rnn *rnn, const f
 {
     for (size_t i = 0; i < 2 * rnn->directions; i++) {
         const size_t n = ox_rnn_part_rows(rnn, i % 2), k = rnn->hidden;
-        if (!ox_fixed24_pack(ox_fixed24_kernels(ox_cpu()), env, n, k, from, to, &out[i / 2][i % 2]))
+        if (!ox_fixed24_pack(ox_fixed24_kernels(ox_cpu()), env, n, k, from, 1, k, to,
+                             &out[i / 2][i % 2]))
             return false;
         from += n * k;
         to += ox_fixed24_room(n, k);
