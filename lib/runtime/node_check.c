@@ -32,10 +32,10 @@ static enum ox_status check_attrs(const struct ox_run *run, const struct ox_sche
     return OX_OK;
 }
 
-enum ox_status ox_node_check(const struct ox_session *session, const struct ox_node *node,
+enum ox_status ox_node_check(struct ox_env *env, const struct ox_node *node,
                              const struct ox_schema *schema, int64_t opset, struct ox_error *err)
 {
-    struct ox_run run = {.env = session->env, .node = node, .schema = schema, .opset = opset};
+    struct ox_run run = {.env = env, .node = node, .schema = schema, .opset = opset};
     if (node->n_inputs < schema->min_inputs || node->n_inputs > schema->max_inputs)
         return ox_run_fail(&run, err, OX_INPUT, "%zu inputs, where %u to %u are allowed",
                            node->n_inputs, schema->min_inputs, schema->max_inputs);

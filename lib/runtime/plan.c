@@ -110,7 +110,7 @@ static enum ox_status plan_node(struct ox_servers *servers, struct ox_plan *plan
         return ox_no_memory(err);
     plan->expanded++;
     if (step->schema && !server->missing)
-        OX_TRY(ox_node_check(session, node, step->schema, step->opset, err));
+        OX_TRY(ox_node_check(session->env, node, step->schema, step->opset, err));
     if (step->function) {
         const struct ox_graph *body = step->function->body;
         if (node->n_inputs > body->n_inputs || node->n_outputs > body->n_outputs) {
