@@ -157,9 +157,20 @@ static bool computes_otherwise(const struct ox_parity *p, const struct ox_pair *
            has_same_inputs(p, pair);
 }
 
+/* Integers of a quantized operator have the name of the value that they stand for. */
+static bool stand_for_other(const struct ox_datum *a, const struct ox_datum *b)
+{
+    const enum ox_dtype of_a = ox_datum_dtype(a), of_b = ox_datum_dtype(b);
+    const enum ox_dtype codes = ox_dtype_is_float(of_a) ? of_b : of_a;
+    return ox_dtype_is_float(of_a) != ox_dtype_is_float(of_b) &&
+           (codes == OX_INT8 || codes == OX_UINT8 || codes == OX_INT16 || codes == OX_UINT16);
+}
+
 static bool is_mistaken(const struct ox_parity *p, const struct ox_pair *pair,
                         const struct ox_datum *a, const struct ox_datum *b)
 {
+    if (stand_for_other(a, b))
+        return true;
     return pair->match != OX_MATCH_NAME && !same_shape(a, b) && !sizes_differ(pair, a, b) &&
            !computes_otherwise(p, pair, a, b);
 }

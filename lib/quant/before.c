@@ -7,6 +7,8 @@
  * compute spectra (convolutions by waves, squares, products with filters) and take their logarithm. Exp, Softmax and what else a network
  * has between its layers end the way back.
  *
+ * Entropies are the exception: x log(x) of small values is small.
+ *
  * The modulus of waves' parts, sqrt(a^2 + b^2), is such a spectrum as well: what is loud sets the steps of both, and of the sound that they
  * are of, and nothing is left of the rest.
  *
@@ -78,9 +80,44 @@ static enum reach until_product(const struct ox_node *node, enum reach reach)
 
 static const struct way cubic = {is_cubic, until_product};
 
+/* What a value was before it got a sign, or was kept from being 0. */
+static const struct ox_value *bare(const struct ox_value *value)
+{
+    static const char *const passing[] = {"Neg", "Add", "Clip", "Max", "Identity", NULL};
+    const struct ox_node *node = value ? value->producer : NULL;
+    while (node && ox_is_any_op(node, passing) && node->n_inputs && node->inputs[0]) {
+        const size_t k = node->n_inputs > 1 && ox_value_stored(node->inputs[0]);
+        const struct ox_value *other = ox_input(node, !k);
+        if (other && !ox_value_stored(other))
+            break;
+        value = node->inputs[k];
+        node = value ? value->producer : NULL;
+    }
+    return value;
+}
+
+/* Nothing but products with what it is the logarithm of read it. */
+static bool is_entropy(const struct ox_node *log)
+{
+    const struct ox_value *of = bare(ox_input(log, 0)), *out = log->outputs[0];
+    const struct ox_graph *graph = log->graph;
+    bool any = false;
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *user = graph->nodes[i];
+        for (size_t k = 0; k < user->n_inputs; k++) {
+            if (user->inputs[k] != out)
+                continue;
+            if (!ox_is_op(user, "Mul") || user->n_inputs != 2 || bare(user->inputs[!k]) != of)
+                return false;
+            any = true;
+        }
+    }
+    return any && of && !out->is_output;
+}
+
 static bool is_log(const struct ox_node *node)
 {
-    return ox_is_op(node, "Log");
+    return ox_is_op(node, "Log") && node->n_outputs && node->outputs[0] && !is_entropy(node);
 }
 
 static enum reach through_spectra(const struct ox_node *node, enum reach reach)

@@ -35,8 +35,7 @@ bool ox_place_ort_moves(const struct ox_node *node)
     return ox_is_any_op(node, moves);
 }
 
-/* The softmax whose values a node gives or moves; NULL. onnxruntime quantizes before what moves the values. */
-static const struct ox_node *moved_softmax(const struct ox_node *node)
+const struct ox_node *ox_place_moved_softmax(const struct ox_node *node)
 {
     while (node && ox_place_ort_moves(node) && node->inputs[0])
         node = node->inputs[0]->producer;
@@ -45,7 +44,7 @@ static const struct ox_node *moved_softmax(const struct ox_node *node)
 
 bool ox_place_is_softmax_of_ones(const struct ox_place *place, const struct ox_value *value)
 {
-    const struct ox_node *softmax = moved_softmax(value->producer);
+    const struct ox_node *softmax = ox_place_moved_softmax(value->producer);
     if (!softmax || place->q->options->compat_ort)
         return false;
     const struct ox_value *x = softmax->inputs[0];
@@ -230,7 +229,7 @@ struct ox_calibrated *ox_place_seen(const struct ox_quant *q,
     return seen;
 }
 
-static void range_of(struct ox_place *place, const struct ox_value *value)
+void ox_place_range_of(struct ox_place *place, const struct ox_value *value)
 {
     const struct ox_quant_options *options = place->q->options;
     struct ox_calibrated *seen = ox_place_seen(place->q, place->calibration, value);
@@ -280,7 +279,7 @@ void ox_place_ranges(struct ox_place *place)
 {
     struct ox_graph *graph = place->graph;
     for (size_t i = 0; i < place->n_marks; i++)
-        range_of(place, graph->values[i]);
+        ox_place_range_of(place, graph->values[i]);
     for (const struct ox_equalized *row = place->equalized; row; row = row->next)
         range_of_equalized(place, row);
     for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -294,8 +293,8 @@ void ox_place_ranges(struct ox_place *place)
         if (clips && only_clipped(place, node->inputs[0]) && in->has_range && out->has_range)
             in->range = out->range;
         if (strcmp(node->op_type, "Softmax") == 0 ||
-            (!place->q->options->compat_ort && moved_softmax(node))) {
-            /* onnxruntime's QLinearSoftmax overflows at scales much under 1/256. */
+            (!place->q->options->compat_ort && ox_place_moved_softmax(node))) {
+            /* onnxruntime's QLinearSoftmax overflows at scales much under 1/256. See place_softmax.c for others. */
             out->has_range = true;
             out->range = (struct ox_qrange){0, 1};
         }

@@ -77,6 +77,8 @@ const struct ox_mark *ox_place_sharing(struct ox_place *place, const struct ox_v
 /* Scale and zero point of an activation of that range. */
 struct ox_qparam ox_place_pair(const struct ox_place *place, const struct ox_value *value,
                                struct ox_qrange range);
+/* The softmax whose values a node gives or moves; NULL. onnxruntime quantizes before what moves the values. */
+const struct ox_node *ox_place_moved_softmax(const struct ox_node *node);
 /* What a softmax of single elements makes, as of attention to one token, moved or not: onnxruntime's on integers makes 0 where 1 is right,
  * so it stays in float, but for compat_ort. */
 bool ox_place_is_softmax_of_ones(const struct ox_place *place, const struct ox_value *value);
@@ -103,7 +105,9 @@ bool ox_place_absorb(struct ox_place *place, struct ox_node *node);
 /* The axis along which a weight has a scale each, or -1. */
 int ox_place_axis(const struct ox_place *place, const struct ox_value *weight, int axis);
 
-/* Sets has_range and range of all values that were seen; then what nodes imply (Relu, Clip, Softmax). */
+/* Sets has_range and range by what was seen of the value, if anything was. */
+void ox_place_range_of(struct ox_place *place, const struct ox_value *value);
+/* The same for all values; then what nodes imply (Relu, Clip, Softmax). */
 void ox_place_ranges(struct ox_place *place);
 
 /* Finds the sums that its users make of a constant of that shape, as they are marked, before any of them is changed. */

@@ -250,6 +250,7 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
             join_ends(place, node);
     }
     ox_place_int8_ends(place);
+    ox_place_softmaxes(place);
     for (size_t i = 0; i < place->n_nodes; i++)
         OX_TRY(ox_place_part_product(place, graph->nodes[i], err));
     return OX_OK;

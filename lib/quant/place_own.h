@@ -36,6 +36,8 @@ enum ox_status ox_place_product(struct ox_place *place, struct ox_node *node, st
 /* At the end: what keeps onnxruntime from joining a product with what follows into a float operator. */
 enum ox_status ox_place_part_product(struct ox_place *place, const struct ox_node *node,
                                      struct ox_error *err);
+/* Once all marks are there: softmaxes on floats have ranges of their own. */
+void ox_place_softmaxes(struct ox_place *place);
 /* What Gather takes of a constant table. */
 enum ox_status ox_place_table(struct ox_place *place, struct ox_node *gather, struct ox_error *err);
 

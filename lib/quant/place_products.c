@@ -217,6 +217,24 @@ static enum ox_status part_from_sum(struct ox_place *place, const struct ox_node
     return ox_quant_make_sum(place->q, add, err);
 }
 
+/* onnxruntime takes a product and its Relu for what an integer operator clips by itself, and leaves the product in float where no integers
+ * follow. LeakyRelu that leaks nothing is the same to all others. */
+static enum ox_status part_from_relu(struct ox_place *place, const struct ox_node *product,
+                                     struct ox_error *err)
+{
+    struct ox_value *out = product->outputs[0];
+    struct ox_node *relu =
+        ox_place_is_marked(place, product->inputs[0]) && !ox_place_is_marked(place, out)
+            ? ox_place_only_user(place, out)
+            : NULL;
+    if (!relu || !ox_is_op(relu, "Relu") || place->gone[relu->index] ||
+        ox_place_is_marked(place, relu->outputs[0]) ||
+        !ox_place_only_user(place, relu->outputs[0]) || place->q->options->format != OX_QUANT_QDQ)
+        return OX_OK;
+    relu->op_type = ox_arena_strdup(&place->q->model->arena, "LeakyRelu");
+    return relu->op_type && ox_node_set_float(relu, "alpha", 0) ? OX_OK : ox_no_memory(err);
+}
+
 enum ox_status ox_place_part_product(struct ox_place *place, const struct ox_node *node,
                                      struct ox_error *err)
 {
@@ -226,6 +244,8 @@ enum ox_status ox_place_part_product(struct ox_place *place, const struct ox_nod
     if (!ox_is_op(node, "MatMul"))
         return OX_OK;
     const struct ox_node *add = add_of_gemm(place, node, &index);
+    if (!add)
+        OX_TRY(part_from_relu(place, node, err));
     if (!add)
         return part_from_sum(place, node, err);
     part_from_activation(place, node, add->outputs[0]);

@@ -51,19 +51,38 @@ bool ox_saturation_of(struct ox_saturation *out, const struct ox_node *node, uns
     return gemm || strcmp(node->op_type, "MatMul") == 0;
 }
 
+/* A normalization, taken apart: a difference over what was computed of it. Pictures are divided by constants, and white stays white. */
+static bool normalizes(const struct ox_node *node)
+{
+    return ox_is_op(node, "Div") && node->n_inputs == 2 && node->inputs[0] && node->inputs[1] &&
+           node->inputs[0]->producer && ox_is_op(node->inputs[0]->producer, "Sub") &&
+           node->inputs[1]->producer && ox_is_op(node->inputs[1]->producer, "Sqrt");
+}
+
 unsigned ox_saturation_likely(const struct ox_value *value)
 {
     static const char *const moves[] = {"Reshape",  "Transpose", "Flatten", "Squeeze", "Unsqueeze",
-                                        "Identity", "Slice",     "Dropout", NULL};
-    static const char *const spreads[] = {
-        "Add",       "MatMul",           "Gemm", "Mul", "Gelu", "LayerNormalization", "Relu",
-        "LeakyRelu", "RMSNormalization", NULL};
+                                        "Identity", "Slice",     "Dropout", "Split",   NULL};
+    static const char *const spreads[] = {"Add",
+                                          "MatMul",
+                                          "Gemm",
+                                          "Conv",
+                                          "Mul",
+                                          "Gelu",
+                                          "LayerNormalization",
+                                          "InstanceNormalization",
+                                          "BatchNormalization",
+                                          "GroupNormalization",
+                                          "Relu",
+                                          "LeakyRelu",
+                                          "RMSNormalization",
+                                          NULL};
     /* Of a normal distribution whose ends are four standard deviations away, 2.75 of them. */
     enum { MOST_MOVES = 8, LIKELY = 216 };
     const struct ox_node *node = value->producer;
     for (unsigned i = 0; i < MOST_MOVES && node && ox_is_any_op(node, moves); i++)
         node = node->n_inputs && node->inputs[0] ? node->inputs[0]->producer : NULL;
-    return node && ox_is_any_op(node, spreads) ? LIKELY : UINT8_MAX;
+    return node && (ox_is_any_op(node, spreads) || normalizes(node)) ? LIKELY : UINT8_MAX;
 }
 
 /* Where the next term lies, counted in weights of a sum: [channels, taps], of which the channels come first. */

@@ -38,3 +38,20 @@ g (float[8,64] x, int64[N] i) => (float[N,4] y)
 MODEL
 sed -i "s/w,/w = {$(seq -s, 256)},/" b.onnxtxt
 onnxtool quantize-dynamic b.onnxtxt --dry-run | grep 'quantized  \|float  '
+echo "entropy, which small values add little to"
+cat >e.onnxtxt <<'MODEL'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[8,64] x) => (float[8] y)
+<float[64,4] w, float eps = {1e-15}, int64[1] last = {-1}>
+{
+    ["mask"] c = MatMul (x, w)
+    p = Mul (c, c)
+    s = Add (p, eps)
+    l = Log (s)
+    n = Neg (p)
+    e = Mul (n, l)
+    y = ReduceSum <keepdims: int = 0> (e, last)
+}
+MODEL
+sed -i "s/w,/w = {$(seq -s, 256)},/" e.onnxtxt
+onnxtool quantize-dynamic e.onnxtxt --dry-run | grep 'quantized  \|float  '

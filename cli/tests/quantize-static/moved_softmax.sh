@@ -2,10 +2,11 @@
 # before the Transpose, and its softmax on integers overflows at scales much under 1/256 (0.8 dB came of it).
 cat >m.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 13]>
-g (float[1,16,2,2] x) => (float[1,1,2,2] y)
-<float[1,16,1,1] w = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}>
+g (float[1,1,2,2] x) => (float[1,1,2,2] y)
+<float[16,1,1,1] v = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}, float[1,16,1,1] w = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}>
 {
-    ["last"] t = Transpose <perm = [0, 2, 3, 1]> (x)
+    ["box"] c = Conv (x, v)
+    ["last"] t = Transpose <perm = [0, 2, 3, 1]> (c)
     ["softmax"] s = Softmax (t)
     ["back"] u = Transpose <perm = [0, 3, 1, 2]> (s)
     ["sum"] y = Conv (u, w)
