@@ -153,6 +153,13 @@ START_TEST(integer_products)
         "e = " MS "MatMulIntegerToFloat(c, q, s, w3, z, , w5) y = Sub(e, d) }",
         LIST("6,8", "+8", "8,4", "+4", "8", "4", "8,4"), DIMS(2, 5, 6),
         WANT({"DynamicQuantizeMatMul", 0}, {"MatMulIntegerToFloat", 0}, {"IntegerMatMul", 3}));
+    /* A scale and a zero point in lists of one. */
+    check_same("g (float[5,8] x) => (float[A,B] y) { " P "k = Constant <value_float = 0.02> () " Q R
+               "l = Constant <value_floats = [0.03]> () z = Constant <value = uint8[1] {120}> () "
+               "c = QuantizeLinear(x, l, z) "
+               "d = " MS "MatMulIntegerToFloat(c, r, l, k, z) y = Relu(d) }",
+               LIST("6,8", "+8", "8,4", "+4", "8", "4", "8,4"), DIMS(5, 8),
+               WANT({"MatMulIntegerToFloat", 0}));
     /* Weights that vary. */
     check_same("g (float[6,6] x) => (float[A,B] y) { " X "k = Constant <value_float = 0.02> () "
                "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
