@@ -248,7 +248,7 @@ struct sample {
     size_t channels, area, places, part;
     const double *wide; /* NULL: elements are moved */
     double *sums;
-    size_t most; /* taps of a place; of each slot there are so many */
+    size_t most, apart; /* taps of a place; from one slot's to the next */
     int64_t *offset;
     double *weight;
 };
@@ -279,7 +279,7 @@ static void sample_task(void *arg, size_t i, size_t slot)
     const size_t all = (size_t)s->in->dims[0] * s->places, first = i * SOME;
     const size_t end = all - first < SOME ? all : first + SOME;
     for (size_t place = first; place < end; place++)
-        sample_place(s, place, s->offset + slot * s->most, s->weight + slot * s->most);
+        sample_place(s, place, s->offset + slot * s->apart, s->weight + slot * s->apart);
 }
 
 static enum ox_status sample_all(struct ox_run *r, struct sample *s, struct ox_error *err)
@@ -288,8 +288,9 @@ static enum ox_status sample_all(struct ox_run *r, struct sample *s, struct ox_e
     s->most = 1;
     for (unsigned i = 0; i < s->g->n_axes; i++)
         s->most *= taps_each(s->g);
-    s->offset = ox_run_scratch(r, slots * s->most, sizeof *s->offset, err);
-    s->weight = ox_real_scratch(r, slots * s->most, err);
+    s->apart = s->most + OX_SLOT_APART / sizeof *s->weight;
+    s->offset = ox_run_scratch(r, slots * s->apart, sizeof *s->offset, err);
+    s->weight = ox_real_scratch(r, slots * s->apart, err);
     if (!s->offset || !s->weight)
         return OX_NO_MEMORY;
     const double of_place = 5000, of_tap = 100; /* as ox_spread() counts */

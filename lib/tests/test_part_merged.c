@@ -21,6 +21,17 @@ START_TEST(convolutions_with_what_follows)
 }
 END_TEST
 
+START_TEST(transposed_convolutions_with_pads_that_are_known)
+{
+    check_same("g (float[2,4,7,6] x) => (float[A,B,C,D] y) { "
+               "p = Constant <value_ints = [1, 0, 0, 1]> () "
+               "a = " MS "ConvTransposeWithDynamicPads <strides = [2,1], group = 2> (x, w0, p, w1) "
+               "y = " MS "ConvTransposeWithDynamicPads (a, w2, p) }",
+               LIST("4,3,3,2", "6", "6,2,2,2"), DIMS(2, 4, 7, 6),
+               WANT({"ConvTransposeWithDynamicPads", 0}));
+}
+END_TEST
+
 /* What is no activation, and what is added in another shape, are left to the kernel, which says so. */
 START_TEST(convolutions_that_are_not_understood_stay)
 {
@@ -222,6 +233,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {convolutions_with_what_follows,
+                                  transposed_convolutions_with_pads_that_are_known,
                                   convolutions_that_are_not_understood_stay,
                                   products_with_what_follows,
                                   activations_with_a_bias,
