@@ -12,6 +12,9 @@ struct ox_env;
 size_t ox_slots(const struct ox_env *env);
 void ox_spread(struct ox_env *env, size_t n, double work,
                void (*task)(void *arg, size_t i, size_t slot), void *arg);
+/* The same where the caller has done the first `done` tasks, which count for its share. */
+void ox_spread_rest(struct ox_env *env, size_t n, size_t done, double work,
+                    void (*task)(void *arg, size_t i, size_t slot), void *arg);
 /* The same from the last task to the first of each thread: what read a map from its beginning, or wrote it, left the end of it near. */
 void ox_spread_back(struct ox_env *env, size_t n, double work,
                     void (*task)(void *arg, size_t i, size_t slot), void *arg);

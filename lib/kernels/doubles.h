@@ -1,4 +1,4 @@
-/* Elementary functions of rows of doubles, by polynomials. */
+/* Rows of doubles: elementary functions by polynomials; inverses. */
 #ifndef OX_KERNELS_DOUBLES_H
 #define OX_KERNELS_DOUBLES_H
 
@@ -10,6 +10,8 @@ struct ox_doubles {
      * than the C library. */
     void (*unary[OX_UNARIES])(size_t n, const double *x, double *y, double a, double b);
     void (*sign)(size_t n, const double *x, double *y); /* exact; NULL likewise */
+    /* The inverse of the n x n numbers of a, in their place; pivots: work for n. What is singular becomes NaN or infinite. */
+    void (*invert)(size_t n, double *a, size_t *pivots);
 };
 
 /* Constant. */

@@ -33,6 +33,10 @@ static void running_sums(double *restrict acc, const float *restrict x, size_t n
     }
 }
 
+#ifndef RUNNING_SUMS
+#define RUNNING_SUMS running_sums
+#endif
+
 #define WIDE_INTEGERS(name)                                                                        \
     [OX_INT32] = name##_i32, [OX_INT64] = name##_i64, [OX_UINT32] = name##_u32,                    \
     [OX_UINT64] = name##_u64
@@ -53,5 +57,5 @@ static void running_sums(double *restrict acc, const float *restrict x, size_t n
              {[OX_FLOAT32] = &sum_f32, [OX_FLOAT64] = &sum_f64, WIDE_INTEGERS(&sum_in_double)},    \
          [OX_FOLD_SQUARES_IN_DOUBLE] = {WIDE(&squares_in_double)},                                 \
          [OX_FOLD_GREATEST_IN_DOUBLE] = {WIDE(&greatest_in_double)}},                              \
-            {ALL(places)}, running_sums,                                                           \
+            {ALL(places)}, RUNNING_SUMS,                                                           \
     }

@@ -2,10 +2,11 @@
 
 #include "kernels/gemm_tile_tmpl.h"
 
-/* Rows of adjacent elements, read one after another. */
-static void NAME(pack_whole_rows)(unsigned mr, size_t k, const REAL *a, size_t row, REAL *out)
+/* The first n rows, a multiple of four, of adjacent elements. */
+static void NAME(pack_whole_rows)(unsigned mr, unsigned n, size_t k, const REAL *a, size_t row,
+                                  REAL *out)
 {
-    for (unsigned r = 0; r < mr; r += 4) {
+    for (unsigned r = 0; r < n; r += 4) {
         const REAL *from = a + r * row;
         REAL *to = out + r;
         for (size_t p = 0; p < k; p++, to += mr) {
@@ -23,7 +24,7 @@ void NAME(ox_gemm_pack_left)(unsigned mr, size_t rows, size_t k, const REAL *a, 
     for (size_t i = 0; i < rows; i += mr) {
         unsigned n = rows - i < mr ? (unsigned)(rows - i) : mr;
         if (col == 1 && n == mr && mr % 4 == 0) {
-            NAME(pack_whole_rows)(mr, k, a + i * row, row, out);
+            NAME(pack_whole_rows)(mr, mr, k, a + i * row, row, out);
             out += mr * k;
             continue;
         }
@@ -63,12 +64,32 @@ static void NAME(pack_some_columns)(unsigned nr, unsigned n, size_t k, const REA
     }
 }
 
+/* Columns of adjacent elements, four at once. */
+static void NAME(pack_whole_lines)(unsigned nr, size_t cols, size_t k, const REAL *b, size_t col,
+                                   REAL *out)
+{
+    for (size_t j = 0; j < cols; j += nr, out += nr * k) {
+        const unsigned n = cols - j < nr ? (unsigned)(cols - j) : nr, fours = n / 4 * 4;
+        NAME(pack_whole_rows)(nr, fours, k, b + j * col, col, out);
+        for (unsigned r = fours; r < n; r++)
+            for (size_t p = 0; p < k; p++)
+                out[p * nr + r] = b[(j + r) * col + p];
+        for (size_t p = 0; n < nr && p < k; p++)
+            for (unsigned r = n; r < nr; r++)
+                out[p * nr + r] = 0;
+    }
+}
+
 /* A few rows at a time through all panels: the next panel's elements stand beside those just read. */
 void NAME(ox_gemm_pack_right)(unsigned nr, size_t k, size_t cols, const REAL *b, size_t row,
                               size_t col, REAL *out)
 {
     enum { ABREAST = 8 };
     const size_t step = col == 1 ? ABREAST : k;
+    if (row == 1 && col != 1) {
+        NAME(pack_whole_lines)(nr, cols, k, b, col, out);
+        return;
+    }
     for (size_t p = 0; p < k; p += step) {
         const size_t deep = k - p < step ? k - p : step;
         for (size_t j = 0; j < cols; j += nr) {

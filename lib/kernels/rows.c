@@ -235,6 +235,20 @@ static void accumulate(size_t n, float s, const float *x, float *y)
         y[i] += s * x[i];
 }
 
+static void distances(size_t rows, size_t n, size_t k, const float *x, const float *columns,
+                      size_t n_y, float *y)
+{
+    for (size_t i = 0; i < rows; i++, x += k, y += n_y)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t p = 0; p < k; p++) {
+                const double d = (double)columns[p * n_y + j] - (double)x[p];
+                sum += d * d;
+            }
+            y[j] = (float)sum;
+        }
+}
+
 static void softmax(size_t n, const float *x, const float *mask, float scale, float *y)
 {
     float most = -INFINITY;

@@ -117,6 +117,9 @@ struct ox_rows {
     float (*dot)(size_t n, const float *a, const float *b);
     /* y = y + s x */
     void (*accumulate)(size_t n, float s, const float *x, float *y);
+    /* y[i * n_y + j]: the square of the distance of row i of x, k wide, from column j of n, which lie n_y elements apart. */
+    void (*distances)(size_t rows, size_t n, size_t k, const float *x, const float *columns,
+                      size_t n_y, float *y);
 
     /* Queries [from, from + n) of a head, n <= attend_lanes; work: ox_attend_work() floats. */
     void (*attend)(const struct ox_attend_head *h, size_t from, size_t n, float *work);

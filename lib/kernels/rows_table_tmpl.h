@@ -58,6 +58,7 @@ static const struct ox_rows ROWS_TABLE = {.attend_lanes = ROWS_LANES,
                                           .min = min,
                                           .dot = dot,
                                           .accumulate = accumulate,
+                                          .distances = distances,
                                           .attend = attend,
                                           .attend_one = attend_one};
 

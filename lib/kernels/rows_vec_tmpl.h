@@ -344,6 +344,50 @@ static void accumulate(size_t n, float s, const float *x, float *y)
         v_store_n(y + i, v_fma(f, v_load_n(x + i, n - i), v_load_n(y + i, n - i)), n - i);
 }
 
+/* Of so many rows to n <= 2 VW columns, whose sums stay in registers. */
+static inline __attribute__((always_inline)) void few_distances(size_t rows, size_t n, size_t k,
+                                                                const float *x,
+                                                                const float *columns, size_t n_y,
+                                                                float *y)
+{
+    enum { MOST = 4 };
+    const size_t n_first = n < VW ? n : VW, n_second = n - n_first;
+    VF sum[MOST][2];
+    for (size_t i = 0; i < rows; i++)
+        sum[i][0] = sum[i][1] = v_zero();
+    for (size_t p = 0; p < k; p++, columns += n_y) {
+        const bool whole = n == 2 * VW;
+        const VF first = whole ? v_load(columns) : v_load_n(columns, n_first);
+        const VF second = whole      ? v_load(columns + VW)
+                          : n_second ? v_load_n(columns + VW, n_second)
+                                     : v_zero();
+        for (size_t i = 0; i < rows; i++) {
+            const VF one = v_set1(x[i * k + p]), a = v_sub(first, one), b = v_sub(second, one);
+            sum[i][0] = v_fma(a, a, sum[i][0]);
+            sum[i][1] = v_fma(b, b, sum[i][1]);
+        }
+    }
+    for (size_t i = 0; i < rows; i++, y += n_y) {
+        v_store_n(y, sum[i][0], n_first);
+        if (n_second)
+            v_store_n(y + VW, sum[i][1], n_second);
+    }
+}
+
+static void distances(size_t rows, size_t n, size_t k, const float *x, const float *columns,
+                      size_t n_y, float *y)
+{
+    enum { ABREAST = 4 };
+    for (size_t some; n > 0; n -= some, columns += some, y += some) {
+        some = n < 2 * VW ? n : 2 * VW;
+        size_t i = 0;
+        for (; some == 2 * VW && i + ABREAST <= rows; i += ABREAST)
+            few_distances(ABREAST, 2 * VW, k, x + i * k, columns, n_y, y + i * n_y);
+        for (; i < rows; i++)
+            few_distances(1, some, k, x + i * k, columns, n_y, y + i * n_y);
+    }
+}
+
 /* ---- Softmax and normalizations --------------------------------------------------------------------------------- */
 
 /* y = scale x + mask, and its largest. NaN comes back by the sum. */

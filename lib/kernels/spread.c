@@ -50,10 +50,10 @@ static void take(void *arg, size_t slot)
     }
 }
 
-static void spread(struct ox_env *env, size_t n, double work, bool back,
+static void spread(struct ox_env *env, size_t n, size_t done, double work, bool back,
                    void (*task)(void *arg, size_t i, size_t slot), void *arg)
 {
-    const size_t slots = n < 2 || work < to_share ? 1 : ox_slots(env);
+    const size_t slots = n - done < 2 || work < to_share ? 1 : ox_slots(env);
     struct spread s;
     s.n = n;
     s.back = back;
@@ -61,23 +61,31 @@ static void spread(struct ox_env *env, size_t n, double work, bool back,
     s.task = task;
     s.arg = arg;
     if (s.slots < 2) {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = done; i < n; i++)
             task(arg, back ? n - 1 - i : i, 0);
         return;
     }
-    for (size_t slot = 0; slot < s.slots; slot++)
-        atomic_init(&s.shares[slot].next, share(&s, slot));
+    for (size_t slot = 0; slot < s.slots; slot++) {
+        const size_t from = share(&s, slot);
+        atomic_init(&s.shares[slot].next, from > done ? from : done);
+    }
     (work < to_wake ? ox_parallel_awake : ox_parallel)(env, s.slots, take, &s);
 }
 
 void ox_spread(struct ox_env *env, size_t n, double work,
                void (*task)(void *arg, size_t i, size_t slot), void *arg)
 {
-    spread(env, n, work, false, task, arg);
+    spread(env, n, 0, work, false, task, arg);
+}
+
+void ox_spread_rest(struct ox_env *env, size_t n, size_t done, double work,
+                    void (*task)(void *arg, size_t i, size_t slot), void *arg)
+{
+    spread(env, n, done, work, false, task, arg);
 }
 
 void ox_spread_back(struct ox_env *env, size_t n, double work,
                     void (*task)(void *arg, size_t i, size_t slot), void *arg)
 {
-    spread(env, n, work, true, task, arg);
+    spread(env, n, 0, work, true, task, arg);
 }

@@ -17,6 +17,6 @@ struct ox_turns {
 const struct ox_turns *ox_turns(void);
 
 /* The same compiled for an instruction set; for turns.c. */
-extern const struct ox_turns ox_turns_avx2;
+extern const struct ox_turns ox_turns_avx2, ox_turns_avx512;
 
 #endif

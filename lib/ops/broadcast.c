@@ -5,7 +5,7 @@
 
 #include "common/env.h"
 #include "common/machine.h"
-#include "common/threads.h"
+#include "kernels/dense.h"
 
 static int64_t aligned_dim(unsigned out_rank, unsigned rank, const int64_t *dims, unsigned axis)
 {
@@ -133,43 +133,37 @@ enum ox_status ox_broadcast_into_first(const struct ox_broadcast *b, const struc
 
 /* ---- Running ------------------------------------------------------------------------------------------------------ */
 
-/* A loop over elements mostly waits for memory, and what another core last wrote comes slowly: shorter ones gain nothing by threads. */
-static const uint64_t alone_ns = 60000;
-
 struct ranges {
     size_t n, grain;
     void (*task)(void *arg, size_t from, size_t to);
     void *arg;
 };
 
-static void run_range(const struct ranges *ranges, size_t i)
+static void run_range(void *arg, size_t i, size_t slot)
 {
-    size_t from = i * ranges->grain;
-    size_t left = ranges->n - from;
+    const struct ranges *ranges = arg;
+    const size_t from = i * ranges->grain, left = ranges->n - from;
+    (void)slot;
     ranges->task(ranges->arg, from, from + (left < ranges->grain ? left : ranges->grain));
-}
-
-static void run_later_range(void *arg, size_t i)
-{
-    run_range(arg, i + 1);
 }
 
 void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,
                    void (*task)(void *arg, size_t from, size_t to), void *arg)
 {
+    static const double work_of_ns = 80; /* as ox_spread() counts */
     struct ranges ranges = {.n = n, .grain = grain ? grain : 1, .task = task, .arg = arg};
-    if (!n)
-        return;
-    const size_t later = (n - 1) / ranges.grain;
-    if (later == 0) {
-        task(arg, 0, n);
+    if (n <= ranges.grain) {
+        if (n)
+            task(arg, 0, n);
         return;
     }
     /* What an element costs lies a hundredfold apart: the first range tells. */
+    const size_t count = (n - 1) / ranges.grain + 1;
     const uint64_t start = ox_clock_ns();
-    run_range(&ranges, 0);
-    const bool is_short = (ox_clock_ns() - start) * later < alone_ns;
-    ox_parallel(is_short ? NULL : env, later, run_later_range, &ranges);
+    run_range(&ranges, 0, 0);
+    const uint64_t ns = ox_clock_ns() - start;
+    ox_spread_rest(env, count, 1, work_of_ns * (double)ns * (double)(count - 1), run_range,
+                   &ranges);
 }
 
 struct broadcast_job {

@@ -56,7 +56,7 @@ void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_
                         const void *arg);
 
 /* Elements that one task takes: work is cut by this alone. */
-enum { OX_GRAIN = 16384 };
+enum { OX_GRAIN = 8192 };
 
 /* Calls task(arg, from, to) for stretches of [0, n) of `grain` each (the last one shorter), perhaps in parallel. */
 void ox_ranges_run(struct ox_env *env, size_t n, size_t grain,

@@ -172,18 +172,21 @@ enum { ISINF_NEGATIVE = 1, ISINF_POSITIVE = 2 };
 #define T float
 #define N(name) name##_f32
 #define IS_NAN(x) ((x) != (x))
+#define MAGNITUDE(x) fabsf(x)
 #define INFINITE INFINITY
 #define MINUS_INFINITE -INFINITY
 #include "ops/special_tmpl.h"
 #define T uint16_t
 #define N(name) name##_half
-#define IS_NAN(x) (((x)&0x7fff) > 0x7c00)
+#define IS_NAN(x) (MAGNITUDE(x) > 0x7c00)
+#define MAGNITUDE(x) ((x)&0x7fff)
 #define INFINITE 0x7c00
 #define MINUS_INFINITE 0xfc00
 #include "ops/special_tmpl.h"
 #define T uint16_t
 #define N(name) name##_bfloat
-#define IS_NAN(x) (((x)&0x7fff) > 0x7f80)
+#define IS_NAN(x) (MAGNITUDE(x) > 0x7f80)
+#define MAGNITUDE(x) ((x)&0x7fff)
 #define INFINITE 0x7f80
 #define MINUS_INFINITE 0xff80
 #include "ops/special_tmpl.h"

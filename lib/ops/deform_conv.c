@@ -272,11 +272,99 @@ static enum ox_status run_causal_conv(struct ox_run *r, struct ox_error *err)
     return ox_env_poll(r->env, err);
 }
 
+/* In float32, which a few products a sum allow. */
+struct causal {
+    size_t k, length, channels;
+    const float *x, *w, *bias, *past; /* the last two may be NULL */
+    float *y, *state;                 /* NULL: not wanted */
+    bool silu;
+};
+
+/* Element i of a plane behind its past. */
+static float causal_at(const struct causal *c, size_t plane, size_t i)
+{
+    if (i >= c->k - 1)
+        return c->x[plane * c->length + i - (c->k - 1)];
+    return c->past ? c->past[plane * (c->k - 1) + i] : 0;
+}
+
+static void causal_plane(const struct causal *c, size_t plane)
+{
+    const size_t k = c->k, length = c->length, early = length < k - 1 ? length : k - 1;
+    const float *w = c->w + plane % c->channels * k, *x = c->x + plane * length;
+    const float bias = c->bias ? c->bias[plane % c->channels] : 0;
+    float *y = c->y + plane * length;
+    for (size_t t = 0; t < early; t++) {
+        float sum = bias;
+        for (size_t j = 0; j < k; j++)
+            sum += w[j] * causal_at(c, plane, t + j);
+        y[t] = sum;
+    }
+    for (size_t t = early; t < length; t++)
+        y[t] = bias;
+    for (size_t j = 0; j < k && early < length; j++)
+        for (size_t t = early; t < length; t++)
+            y[t] += w[j] * x[t + j - (k - 1)];
+    for (size_t i = 0; c->state && i < k - 1; i++)
+        c->state[plane * (k - 1) + i] = causal_at(c, plane, length + i);
+}
+
+static void causal_task(void *arg, size_t from, size_t to)
+{
+    const struct causal *c = arg;
+    float *y = c->y + from * c->length;
+    for (size_t plane = from; plane < to; plane++)
+        causal_plane(c, plane);
+    if (c->silu)
+        ox_fast_rows()->unary[OX_UNARY_SWISH]((to - from) * c->length, y, y, 1, 0);
+}
+
+static enum ox_status fast_causal_conv(struct ox_run *r, struct ox_error *err)
+{
+    enum { FEW = 64, GRAIN = 2048 };
+    const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
+    const struct ox_tensor *past = ox_run_in(r, 3);
+    const char *activation = ox_run_string(r, "activation");
+    const bool silu = is_silu(activation);
+    if (!x || !w || (activation && !silu && strcmp(activation, "none") != 0) ||
+        check_causal(r, err) != OX_OK || w->dims[2] > FEW)
+        return OX_UNSUPPORTED;
+    const int64_t state_dims[3] = {x->dims[0], x->dims[1], w->dims[2] - 1};
+    struct ox_tensor *y, *state = NULL;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 3, x->dims, &y, err));
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 3, state_dims, &state, err));
+    struct causal c = {.k = (size_t)w->dims[2],
+                       .length = (size_t)x->dims[2],
+                       .channels = (size_t)x->dims[1],
+                       .x = x->data,
+                       .w = w->data,
+                       .bias = b ? b->data : NULL,
+                       .past = past ? past->data : NULL,
+                       .y = y->data,
+                       .state = state ? state->data : NULL,
+                       .silu = silu};
+    const size_t work = c.length * c.k + 2 * c.k;
+    ox_fast_spread(r->env, (size_t)x->dims[0] * c.channels, GRAIN / work + 1, 0.5 * (double)work,
+                   causal_task, &c);
+    return ox_env_poll(r->env, err);
+}
+
 /* Of com.microsoft: more axes, layouts and states beside. */
+static bool is_plain_causal(const struct ox_run *r)
+{
+    return ox_run_int(r, "ndim", 1) == 1 && ox_run_int(r, "dilation", 1) == 1 &&
+           !ox_run_int(r, "channels_last", 0) && !ox_run_int(r, "state_window", 0);
+}
+
+static enum ox_status fast_contrib_causal(struct ox_run *r, struct ox_error *err)
+{
+    return is_plain_causal(r) ? fast_causal_conv(r, err) : OX_UNSUPPORTED;
+}
+
 static enum ox_status run_contrib_causal(struct ox_run *r, struct ox_error *err)
 {
-    if (ox_run_int(r, "ndim", 1) != 1 || ox_run_int(r, "dilation", 1) != 1 ||
-        ox_run_int(r, "channels_last", 0) || ox_run_int(r, "state_window", 0))
+    if (!is_plain_causal(r))
         return ox_run_fail(r, err, OX_UNSUPPORTED,
                            "it has more than one axis, dilation, channels last or a window of "
                            "states");
@@ -298,7 +386,8 @@ const struct ox_op ox_ops_deform_conv[] = {
      .fast = ox_fast_deform_conv},
     {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv,
      .fast = ox_fast_deform_conv},
-    {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv},
+    {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv,
+     .fast = fast_causal_conv},
     {"com.microsoft", "CausalConvWithState", 1, OX_OP_HALF, .infer = infer_contrib_causal,
-     .run = run_contrib_causal},
+     .run = run_contrib_causal, .fast = fast_contrib_causal},
     {0}};

@@ -121,6 +121,12 @@ static void gather_task(void *arg, size_t from, size_t to)
     }
 }
 
+static void gather_all(struct ox_env *env, struct gathering *g, size_t outer)
+{
+    ox_fast_spread(env, outer * g->n, TASK_BYTES / (g->block + 1) + 1,
+                   1.5 + 0.15 * (double)g->block, gather_task, g);
+}
+
 static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1);
@@ -155,8 +161,7 @@ static enum ox_status run_gather(struct ox_run *r, struct ox_error *err)
                           .n = n,
                           .block = block,
                           .row = (size_t)in->dims[axis] * block};
-    ox_fast_spread(r->env, outer * n, TASK_BYTES / (block + 1) + 1, 1.5 + 0.15 * (double)block,
-                   gather_task, &g);
+    gather_all(r->env, &g, outer);
     return ox_move_own_of(out, in, err);
 }
 
@@ -281,8 +286,13 @@ static enum ox_status run_gather_nd(struct ox_run *r, struct ox_error *err)
             (int64_t)(at + i / nd.tuples * (uint64_t)nd.strides[0] * (uint64_t)in->dims[nd.batch]);
     }
     OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
+    struct gathering g = {.in = in->data,
+                          .out = out->data,
+                          .index = place,
+                          .n = n_tuples,
+                          .block = nd.block * ox_dtype_size(in->dtype)};
     if (out->n > 0)
-        gather_blocks(out->data, in->data, place, n_tuples, nd.block * ox_dtype_size(in->dtype));
+        gather_all(r->env, &g, 1);
     return ox_move_own(out, err);
 }
 

@@ -172,6 +172,12 @@ static void grid_place(const struct grid *g, double normal, unsigned axis, struc
         out->index[k] = grid_index(g, left + k, axis);
 }
 
+/* Of an axis. */
+static size_t taps_each(const struct grid *g)
+{
+    return g->mode == GRID_NEAREST ? 1 : g->mode == GRID_LINEAR ? 2 : GRID_TAPS;
+}
+
 /* All taps of a place: offsets into a channel (-1: outside) and the products of the axes' weights. */
 static size_t grid_taps(const struct grid *g, const struct grid_axis *axes, int64_t *offset,
                         double *weight)
@@ -242,7 +248,7 @@ struct sample {
     size_t channels, area, places, part;
     const double *wide; /* NULL: elements are moved */
     double *sums;
-    size_t most; /* taps of a place; of each slot there are so many */
+    size_t most, apart; /* taps of a place; from one slot's to the next */
     int64_t *offset;
     double *weight;
 };
@@ -273,7 +279,7 @@ static void sample_task(void *arg, size_t i, size_t slot)
     const size_t all = (size_t)s->in->dims[0] * s->places, first = i * SOME;
     const size_t end = all - first < SOME ? all : first + SOME;
     for (size_t place = first; place < end; place++)
-        sample_place(s, place, s->offset + slot * s->most, s->weight + slot * s->most);
+        sample_place(s, place, s->offset + slot * s->apart, s->weight + slot * s->apart);
 }
 
 static enum ox_status sample_all(struct ox_run *r, struct sample *s, struct ox_error *err)
@@ -281,13 +287,15 @@ static enum ox_status sample_all(struct ox_run *r, struct sample *s, struct ox_e
     const size_t all = (size_t)s->in->dims[0] * s->places, slots = ox_slots(r->env);
     s->most = 1;
     for (unsigned i = 0; i < s->g->n_axes; i++)
-        s->most *= s->g->mode == GRID_NEAREST ? 1 : s->g->mode == GRID_LINEAR ? 2 : GRID_TAPS;
-    s->offset = ox_run_scratch(r, slots * s->most, sizeof *s->offset, err);
-    s->weight = ox_real_scratch(r, slots * s->most, err);
+        s->most *= taps_each(s->g);
+    s->apart = s->most + OX_SLOT_APART / sizeof *s->weight;
+    s->offset = ox_run_scratch(r, slots * s->apart, sizeof *s->offset, err);
+    s->weight = ox_real_scratch(r, slots * s->apart, err);
     if (!s->offset || !s->weight)
         return OX_NO_MEMORY;
-    ox_spread(r->env, (all + SOME - 1) / SOME, (double)all * (400 + 8 * (double)s->channels),
-              sample_task, s);
+    const double of_place = 5000, of_tap = 100; /* as ox_spread() counts */
+    ox_spread(r->env, (all + SOME - 1) / SOME,
+              (double)all * (of_place + of_tap * (double)(s->channels * s->most)), sample_task, s);
     return ox_env_poll(r->env, err);
 }
 
@@ -333,13 +341,14 @@ static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
                  : ox_resample_store(r, in->dtype, in->rank, dims, s.sums, err);
 }
 
-/* ---- Of two axes, in float32 ------------------------------------------------------------------------------------------- */
+/* ---- In float32 ---------------------------------------------------------------------------------------------------- */
 
-enum { PLACES = 256 }; /* worked on side by side */
+/* Taps of places that are worked on side by side, and of one place at most. */
+enum { TAPS = 1024, TAPS_MOST = 64, SOME_MOST = 256 };
 
 struct plane {
     const struct grid *g;
-    size_t channels, area, places;
+    size_t channels, area, places, taps, some; /* some: places side by side */
     const float *x, *at;
     float *y;
 };
@@ -351,64 +360,110 @@ struct stretch {
 
 static struct stretch stretch_of(const struct plane *p, size_t unit)
 {
-    const size_t blocks = (p->places + PLACES - 1) / PLACES, first = unit % blocks * PLACES;
+    const size_t blocks = (p->places + p->some - 1) / p->some, first = unit % blocks * p->some;
     const size_t left = p->places - first;
-    return (struct stretch){unit / blocks, first, left < PLACES ? left : PLACES};
+    return (struct stretch){unit / blocks, first, left < p->some ? left : p->some};
 }
 
-static const float *stretch_at(const struct plane *p, const struct stretch *s)
+/* Tap k of place i stands at k * some + i. */
+struct taps {
+    int64_t offset[TAPS]; /* -1: outside */
+    float weight[TAPS];
+    bool inside; /* all of them */
+};
+
+static void set_tap(struct taps *t, size_t at, int64_t offset, double weight)
 {
-    return p->at + (s->image * p->places + s->first) * 2;
+    t->offset[at] = offset;
+    t->weight[at] = (float)weight;
+    t->inside &= offset >= 0;
 }
 
-static void place_two(const struct plane *p, const float *at, struct grid_axis axis[2])
+/* Of place i; two axes, which most have, without a detour. */
+static void find_place(const struct plane *p, const struct grid_axis *axes, size_t i,
+                       struct taps *t)
 {
-    grid_place(p->g, (double)at[1], 0, &axis[0]);
-    grid_place(p->g, (double)at[0], 1, &axis[1]);
-}
-
-/* SIZE_MAX: outside. */
-static size_t element(const struct plane *p, int64_t row, int64_t column)
-{
-    return row < 0 || column < 0 ? SIZE_MAX : (size_t)(row * p->g->strides[0] + column);
-}
-
-/* The four elements of n places and their weights; false: some lie outside. */
-static bool find_corners(const struct plane *p, const float *at, size_t n, size_t index[4][PLACES],
-                         float weight[4][PLACES])
-{
-    bool inside = true;
-    for (size_t i = 0; i < n; i++) {
-        struct grid_axis axis[2];
-        place_two(p, at + 2 * i, axis);
-        for (unsigned k = 0; k < 4; k++) {
-            index[k][i] = element(p, axis[0].index[k / 2], axis[1].index[k % 2]);
-            inside &= index[k][i] != SIZE_MAX;
-            weight[k][i] = (float)(axis[0].weight[k / 2] * axis[1].weight[k % 2]);
-        }
+    int64_t offset[TAPS_MOST];
+    double weight[TAPS_MOST];
+    if (p->g->n_axes == 2) {
+        const struct grid_axis *rows = &axes[0], *columns = &axes[1];
+        for (unsigned k = 0; k < rows->n; k++)
+            for (unsigned c = 0; c < columns->n; c++, i += p->some) {
+                const bool outside = rows->index[k] < 0 || columns->index[c] < 0;
+                const int64_t at = rows->index[k] * p->g->strides[0] + columns->index[c];
+                set_tap(t, i, outside ? -1 : at, rows->weight[k] * columns->weight[c]);
+            }
+        return;
     }
-    return inside;
+    grid_taps(p->g, axes, offset, weight);
+    for (size_t k = 0; k < p->taps; k++, i += p->some)
+        set_tap(t, i, offset[k], weight[k]);
 }
 
-static void bilinear_task(void *arg, size_t from, size_t to)
+static void find_taps(const struct plane *p, const struct stretch *s, struct taps *t)
+{
+    const unsigned n_axes = p->g->n_axes;
+    const float *at = p->at + (s->image * p->places + s->first) * n_axes;
+    t->inside = true;
+    for (size_t i = 0; i < s->n; i++, at += n_axes) {
+        struct grid_axis axes[GRID_AXES];
+        for (unsigned k = 0; k < n_axes; k++)
+            grid_place(p->g, (double)at[n_axes - 1 - k], k, &axes[k]);
+        find_place(p, axes, i, t);
+    }
+}
+
+/* y (+)= of four taps of each place, all inside. */
+static inline void sum_four(const float *restrict x, const int64_t *restrict offset,
+                            const float *restrict weight, size_t some, size_t n, bool add,
+                            float *restrict y)
+{
+    const int64_t *o[4] = {offset, offset + some, offset + 2 * some, offset + 3 * some};
+    const float *w[4] = {weight, weight + some, weight + 2 * some, weight + 3 * some};
+    for (size_t i = 0; i < n; i++) {
+        const float sum = w[0][i] * x[o[0][i]] + w[1][i] * x[o[1][i]] +
+                          (w[2][i] * x[o[2][i]] + w[3][i] * x[o[3][i]]);
+        y[i] = add ? y[i] + sum : sum;
+    }
+}
+
+/* ... of as many as there are, up to four, in any place. */
+static inline void sum_some(const float *x, const int64_t *offset, const float *weight, size_t some,
+                            size_t n, size_t taps, bool add, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        float part[4] = {0};
+        for (size_t k = 0; k < taps; k++) {
+            const int64_t at = offset[k * some + i];
+            part[k] = at < 0 ? 0 : weight[k * some + i] * x[at];
+        }
+        const float sum = part[0] + part[1] + (part[2] + part[3]);
+        y[i] = add ? y[i] + sum : sum;
+    }
+}
+
+static void summed_task(void *arg, size_t from, size_t to)
 {
     const struct plane *p = arg;
-    size_t index[4][PLACES];
-    float weight[4][PLACES];
+    struct taps t;
     for (size_t unit = from; unit < to; unit++) {
         const struct stretch s = stretch_of(p, unit);
-        const bool inside = find_corners(p, stretch_at(p, &s), s.n, index, weight);
+        find_taps(p, &s, &t);
+        const size_t step = p->taps < 4 ? p->taps : 4;
         for (size_t c = s.image * p->channels; c < (s.image + 1) * p->channels; c++) {
             const float *x = p->x + c * p->area;
             float *y = p->y + c * p->places + s.first;
-            for (size_t i = 0; inside && i < s.n; i++)
-                y[i] = weight[0][i] * x[index[0][i]] + weight[1][i] * x[index[1][i]] +
-                       (weight[2][i] * x[index[2][i]] + weight[3][i] * x[index[3][i]]);
-            for (size_t i = 0; !inside && i < s.n; i++) {
-                float part[4];
-                for (unsigned k = 0; k < 4; k++)
-                    part[k] = index[k][i] == SIZE_MAX ? 0 : weight[k][i] * x[index[k][i]];
-                y[i] = part[0] + part[1] + (part[2] + part[3]);
+            for (size_t k = 0; k < p->taps; k += step) {
+                const int64_t *offset = t.offset + k * p->some;
+                const float *weight = t.weight + k * p->some;
+                if (t.inside && p->taps == 4)
+                    sum_four(x, offset, weight, TAPS / 4, s.n, false, y);
+                else if (t.inside && step == 4)
+                    sum_four(x, offset, weight, p->some, s.n, k > 0, y);
+                else if (step == 4)
+                    sum_some(x, offset, weight, p->some, s.n, 4, k > 0, y);
+                else
+                    sum_some(x, offset, weight, p->some, s.n, step, k > 0, y);
             }
         }
     }
@@ -417,20 +472,15 @@ static void bilinear_task(void *arg, size_t from, size_t to)
 static void nearest_task(void *arg, size_t from, size_t to)
 {
     const struct plane *p = arg;
-    size_t index[PLACES];
+    struct taps t;
     for (size_t unit = from; unit < to; unit++) {
         const struct stretch s = stretch_of(p, unit);
-        const float *at = stretch_at(p, &s);
-        for (size_t i = 0; i < s.n; i++) {
-            struct grid_axis axis[2];
-            place_two(p, at + 2 * i, axis);
-            index[i] = element(p, axis[0].index[0], axis[1].index[0]);
-        }
+        find_taps(p, &s, &t);
         for (size_t c = s.image * p->channels; c < (s.image + 1) * p->channels; c++) {
             const float *x = p->x + c * p->area;
             float *y = p->y + c * p->places + s.first;
             for (size_t i = 0; i < s.n; i++)
-                y[i] = index[i] == SIZE_MAX ? 0 : x[index[i]];
+                y[i] = t.offset[i] < 0 ? 0 : x[t.offset[i]];
         }
     }
 }
@@ -440,22 +490,29 @@ enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *x = ox_fast_in(r, 0), *at = ox_fast_in(r, 1);
     struct grid g = {0};
     struct ox_tensor *y;
-    int64_t dims[4];
-    if (!x || !at || x->rank != 4 || x->n == 0 || grid_attrs(r, &g, err) != OX_OK ||
-        g.mode == GRID_CUBIC || grid_shapes(r, x, at, &g, dims, err) != OX_OK)
+    int64_t dims[OX_MOVE_RANK];
+    if (!x || !at || x->rank > OX_MOVE_RANK || x->n == 0 || grid_attrs(r, &g, err) != OX_OK ||
+        grid_shapes(r, x, at, &g, dims, err) != OX_OK)
         return OX_UNSUPPORTED;
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 4, dims, &y, err));
-    struct plane p = {.g = &g,
-                      .channels = (size_t)dims[1],
-                      .area = (size_t)(g.dims[0] * g.dims[1]),
-                      .places = (size_t)(dims[2] * dims[3]),
-                      .x = x->data,
-                      .at = at->data,
-                      .y = y->data};
+    const size_t each = taps_each(&g);
+    struct plane p = {.g = &g, .channels = (size_t)dims[1], .area = 1, .places = 1, .taps = 1};
+    for (unsigned i = 0; i < g.n_axes; i++) {
+        p.area *= (size_t)g.dims[i];
+        p.places *= (size_t)dims[2 + i];
+        p.taps *= each;
+    }
+    if (p.taps > TAPS_MOST)
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p.some = TAPS / p.taps < SOME_MOST ? TAPS / p.taps : SOME_MOST;
+    p.x = x->data;
+    p.at = at->data;
+    p.y = y->data;
     const bool nearest = g.mode == GRID_NEAREST;
-    ox_fast_spread(r->env, (size_t)dims[0] * ((p.places + PLACES - 1) / PLACES), 1,
-                   PLACES * ((nearest ? 20 : 30) + (nearest ? 1 : 2) * (double)p.channels),
-                   nearest ? nearest_task : bilinear_task, &p);
+    const double of_place = 20 + 4 * (double)p.taps, of_tap = nearest ? 1 : 0.5;
+    ox_fast_spread(r->env, p.places ? (size_t)dims[0] * ((p.places + p.some - 1) / p.some) : 0, 1,
+                   (double)p.some * (of_place + of_tap * (double)(p.taps * p.channels)),
+                   nearest ? nearest_task : summed_task, &p);
     return ox_env_poll(r->env, err);
 }
 

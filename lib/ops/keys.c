@@ -99,3 +99,35 @@ uint64_t *ox_keys_sort(uint64_t *keys, size_t n, uint64_t *work)
     sort_by_merging(keys, n, work, false);
     return keys;
 }
+
+/* ---- The least of many -------------------------------------------------------------------------------------------- */
+
+size_t ox_keys_part(uint64_t *keys, size_t n, size_t few, uint64_t *work)
+{
+    uint32_t counts[VALUES] = {0};
+    if (n > UINT32_MAX || n == 0)
+        return n;
+    uint64_t least = keys[0], most = keys[0];
+    for (size_t i = 1; i < n; i++) {
+        least = keys[i] < least ? keys[i] : least;
+        most = keys[i] > most ? keys[i] : most;
+    }
+    unsigned shift = 0;
+    while ((most - least) >> shift >= VALUES)
+        shift++;
+    for (size_t i = 0; i < n; i++)
+        counts[(keys[i] - least) >> shift]++;
+    size_t end = 0, front = 0, back = 0;
+    while (front < few && end < VALUES)
+        front += counts[end++];
+    for (size_t i = 0, to = 0; i < n; i++) {
+        const uint64_t key = keys[i];
+        const bool behind = (key - least) >> shift >= end;
+        keys[to] = key;
+        work[back] = key;
+        to += !behind;
+        back += behind;
+    }
+    memcpy(keys + front, work, back * sizeof *keys);
+    return front;
+}

@@ -28,4 +28,7 @@ static inline uint32_t ox_key_upper(double value)
  * are the same must stand in the order of their lower ones. */
 uint64_t *ox_keys_sort(uint64_t *keys, size_t n, uint64_t *work);
 
+/* Moves the least to the front, `few` of them or some more, each part in the order that it had; returns how many. */
+size_t ox_keys_part(uint64_t *keys, size_t n, size_t few, uint64_t *work);
+
 #endif

@@ -24,8 +24,12 @@ static void NAME(add_c)(struct ox_tensor *y, const struct spread *s, float alpha
         if (alpha != 1)
             for (size_t j = 0; j < n; j++)
                 out[j] *= (T)alpha;
-        for (size_t j = 0; c && j < n; j++)
-            out[j] += (T)beta * row[j * s->col];
+        if (c && s->col == 1)
+            for (size_t j = 0; j < n; j++)
+                out[j] += (T)beta * row[j];
+        else
+            for (size_t j = 0; c && j < n; j++)
+                out[j] += (T)beta * row[j * s->col];
 #endif
     }
 }

@@ -55,45 +55,70 @@ struct nms {
     double iou, score;
     struct candidate *candidates; /* or keys and their work, where the scores are float32 */
     size_t *kept;
-    void *sides, *kept_sides; /* of a batch's boxes, and of the kept ones side by side */
+    void *sides; /* of those kept, side by side */
 };
 
-/* Boxes of one class whose scores suffice, the best first, in `kept`; returns how many. */
-static size_t order_boxes(const struct nms *s, size_t plane)
+/* Boxes of one class whose scores suffice, the best first, of which the first `ordered` are in `kept`. */
+struct boxes {
+    size_t n, ordered;
+};
+
+static uint64_t *keys_of(const struct nms *s)
 {
-    size_t n = 0;
+    return (uint64_t *)(void *)s->candidates;
+}
+
+/* The keys from n_before on, up to n. */
+static void order_keys(const struct nms *s, size_t n_before, size_t n)
+{
+    uint64_t *keys = keys_of(s);
+    const uint64_t *sorted = ox_keys_sort(keys + n_before, n - n_before, keys + s->n_boxes);
+    for (size_t i = n_before; i < n; i++)
+        s->kept[i] = (uint32_t)*sorted++;
+}
+
+static struct boxes order_boxes(const struct nms *s, size_t plane)
+{
+    struct boxes b = {0, 0};
     if (s->scores->dtype == OX_FLOAT32 && s->n_boxes <= UINT32_MAX) {
         const float *scores = (const float *)s->scores->data + plane * s->n_boxes;
-        uint64_t *keys = (uint64_t *)(void *)s->candidates;
-        for (size_t i = 0; i < s->n_boxes; i++)
-            if (!s->has_score || (double)scores[i] > s->score)
-                keys[n++] = key_of(scores[i], i);
-        keys = ox_keys_sort(keys, n, keys + s->n_boxes);
-        for (size_t i = 0; i < n; i++)
-            s->kept[i] = (uint32_t)keys[i];
-        return n;
+        uint64_t *keys = keys_of(s);
+        for (size_t i = 0; i < s->n_boxes; i++) {
+            keys[b.n] = key_of(scores[i], i);
+            b.n += !s->has_score || (double)scores[i] > s->score;
+        }
+        /* Most are not looked at where few are kept. */
+        b.ordered = b.n / 4 > s->most
+                        ? ox_keys_part(keys, b.n, s->most + s->most / 4, keys + s->n_boxes)
+                        : b.n;
+        order_keys(s, 0, b.ordered);
+        return b;
     }
     for (size_t i = 0; i < s->n_boxes; i++) {
         double score = ox_tensor_get_double(s->scores, plane * s->n_boxes + i);
         if (!s->has_score || score > s->score)
-            s->candidates[n++] = (struct candidate){score, i};
+            s->candidates[b.n++] = (struct candidate){score, i};
     }
-    qsort(s->candidates, n, sizeof *s->candidates, by_score);
-    for (size_t i = 0; i < n; i++)
+    qsort(s->candidates, b.n, sizeof *s->candidates, by_score);
+    for (size_t i = 0; i < b.n; i++)
         s->kept[i] = s->candidates[i].box;
-    return n;
+    b.ordered = b.n;
+    return b;
 }
 
 /* Fills kept with the boxes of one class; returns how many. */
 static size_t select_boxes(const struct nms *s, size_t plane)
 {
-    bool (*const keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold) =
-        s->boxes->dtype == OX_FLOAT32 ? keep_f32 : keep_f64;
-    const size_t n = order_boxes(s, plane);
+    bool (*const keep)(const void *boxes, size_t i, bool centre, void *list, size_t n_kept,
+                       double threshold) = s->boxes->dtype == OX_FLOAT32 ? keep_f32 : keep_f64;
+    const struct boxes b = order_boxes(s, plane);
+    const size_t first = plane / (size_t)s->scores->dims[1] * s->n_boxes;
     size_t n_kept = 0;
-    for (size_t i = 0; i < n && n_kept < s->most; i++) {
+    for (size_t i = 0; i < b.n && n_kept < s->most; i++) {
+        if (i == b.ordered)
+            order_keys(s, i, b.n);
         const size_t box = s->kept[i];
-        if (keep(s->sides, box, s->kept_sides, n_kept, s->iou))
+        if (keep(s->boxes->data, first + box, s->centre, s->sides, n_kept, s->iou))
             s->kept[n_kept++] = box;
     }
     return n_kept;
@@ -122,13 +147,12 @@ static enum ox_status prepare(struct ox_run *r, struct nms *s, struct ox_error *
     s->score = ox_real_scalar(r, 4, 0);
     if (!(s->iou >= 0 && s->iou <= 1))
         return ox_run_fail(r, err, OX_INPUT, "iou_threshold is %g, outside of [0, 1]", s->iou);
-    s->candidates = ox_run_scratch(r, s->n_boxes, sizeof *s->candidates, err);
-    s->kept = ox_run_scratch(r, s->n_boxes, sizeof *s->kept, err);
+    s->candidates = ox_run_work(r, s->n_boxes, sizeof *s->candidates, err);
+    s->kept = ox_run_work(r, s->n_boxes, sizeof *s->kept, err);
     const size_t side =
         s->boxes->dtype == OX_FLOAT32 ? sizeof(struct box_f32) : sizeof(struct box_f64);
-    s->sides = ox_run_scratch(r, s->n_boxes, side, err);
-    s->kept_sides = ox_run_scratch(r, s->n_boxes, side, err);
-    return s->candidates && s->kept && s->sides && s->kept_sides ? OX_OK : OX_NO_MEMORY;
+    s->sides = ox_run_work(r, s->most, side, err);
+    return s->candidates && s->kept && s->sides ? OX_OK : OX_NO_MEMORY;
 }
 
 static enum ox_status run_nms(struct ox_run *r, struct ox_error *err)
@@ -141,9 +165,6 @@ static enum ox_status run_nms(struct ox_run *r, struct ox_error *err)
     int64_t *found = NULL;
     for (size_t plane = 0; plane < planes; plane++) {
         OX_TRY(ox_env_poll(r->env, err));
-        if (plane % classes == 0)
-            (s.boxes->dtype == OX_FLOAT32 ? read_all_f32 : read_all_f64)(
-                s.boxes->data, plane / classes * s.n_boxes, s.n_boxes, s.centre, s.sides);
         size_t n_kept = select_boxes(&s, plane);
         if (n + n_kept > cap) {
             size_t more = 2 * cap > n + n_kept ? 2 * cap : n + n_kept;

@@ -24,14 +24,6 @@ static struct N(box) N(read)(const void *boxes, size_t i, bool centre)
     return b;
 }
 
-/* Boxes from..., as read() makes them, into `out`. */
-static void N(read_all)(const void *boxes, size_t from, size_t n, bool centre, void *out)
-{
-    struct N(box) *to = out;
-    for (size_t i = 0; i < n; i++)
-        to[i] = N(read)(boxes, from + i, centre);
-}
-
 static bool N(overlap)(const struct N(box) * a, const struct N(box) * b, T threshold)
 {
     const T width =
@@ -45,14 +37,15 @@ static bool N(overlap)(const struct N(box) * a, const struct N(box) * b, T thres
     return common / all > threshold;
 }
 
-/* Whether a box overlaps any of those kept so far, which lie side by side; keeps it if not. */
-static bool N(keep)(const void *all, size_t box, void *list, size_t n_kept, double threshold)
+/* Whether box i overlaps none of those kept so far, which lie side by side; keeps it then. */
+static bool N(keep)(const void *boxes, size_t i, bool centre, void *list, size_t n_kept,
+                    double threshold)
 {
-    const struct N(box) *boxes = all;
+    const struct N(box) box = N(read)(boxes, i, centre);
     struct N(box) *kept = list;
     for (size_t k = 0; k < n_kept; k++)
-        if (N(overlap)(&boxes[box], &kept[k], (T)threshold))
+        if (N(overlap)(&box, &kept[k], (T)threshold))
             return false;
-    kept[n_kept] = boxes[box];
+    kept[n_kept] = box;
     return true;
 }

@@ -2,13 +2,19 @@
 
 #include <stdlib.h>
 
-#include "common/threads.h"
+#include "kernels/dense.h"
 #include "kernels/gemm.h"
 #include "kernels/whole_products.h"
 
 /* A task computes this many columns of the result and a multiple of these rows. The split changes no bits. */
-enum { TASK_ROWS = 128, TASK_COLS = 480, UNIT = 24, LINE = 64 }; /* UNIT: of columns */
-static const size_t task_macs = (size_t)1 << 20;
+enum {
+    TASK_ROWS = 128,
+    LEAST_ROWS = 16,
+    TASK_COLS = 480,
+    UNIT = 24,
+    LINE = 64
+}; /* UNIT: of columns */
+static const size_t task_macs = (size_t)1 << 20, short_macs = (size_t)1 << 19;
 
 struct job {
     const struct ox_product *p;
@@ -80,9 +86,10 @@ static void one_block(const struct job *job, size_t batch, size_t row, size_t co
     }
 }
 
-static void product_task(void *arg, size_t i)
+static void product_task(void *arg, size_t i, size_t slot)
 {
     struct job *job = arg;
+    (void)slot;
     size_t blocks = job->row_blocks * job->col_blocks;
     size_t block = i % blocks, first = i / blocks * job->chunk;
     size_t end = job->p->batches - first < job->chunk ? job->p->batches : first + job->chunk;
@@ -96,10 +103,13 @@ static void product_task(void *arg, size_t i)
     ox_task_free(&job->state, memory, job->work, job->elem);
 }
 
-static size_t choose_cols(size_t n, bool real, unsigned threads)
+/* In blocks of which each thread has as many where rows give it none. */
+static size_t choose_cols(size_t m, size_t n, bool real, unsigned threads)
 {
     const size_t most = real && threads == 1 ? TASK_COLS : TASK_COLS / 2;
-    const size_t blocks = (n - 1) / most + 1, cols = (n - 1) / blocks + 1;
+    const size_t least = (n - 1) / most + 1,
+                 odd = least > 1 && m <= TASK_ROWS ? least % threads : 0;
+    const size_t blocks = least + (odd ? threads - odd : 0), cols = (n - 1) / blocks + 1;
     return blocks == 1 ? n : (cols + UNIT - 1) / UNIT * UNIT;
 }
 
@@ -108,12 +118,15 @@ static void choose_blocks(struct job *job, bool real, unsigned threads)
 {
     const struct ox_product *p = job->p;
     const size_t least = threads > 1 ? 2 * (size_t)threads : 1;
-    job->cols = choose_cols(p->n, real, threads);
+    job->cols = choose_cols(p->m * p->batches, p->n, real, threads);
     job->col_blocks = (p->n - 1) / job->cols + 1;
     job->rows = TASK_ROWS;
     while (real && job->rows < p->m &&
            p->batches * job->col_blocks * ((p->m - 1) / (2 * job->rows) + 1) >= least)
         job->rows *= 2;
+    while (real && job->rows > LEAST_ROWS && job->rows / 2 * job->cols * p->k >= short_macs &&
+           p->batches * job->col_blocks * ((p->m - 1) / job->rows + 1) < threads)
+        job->rows /= 2;
     job->row_blocks = (p->m - 1) / job->rows + 1;
 }
 
@@ -137,7 +150,10 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
         job.chunk = macs >= task_macs ? 1 : task_macs / macs;
     }
     size_t chunks = (p->batches - 1) / job.chunk + 1;
-    ox_parallel(r->env, chunks * job.row_blocks * job.col_blocks, product_task, &job);
+    const double macs = (double)p->m * (double)p->n * (double)p->k * (double)p->batches;
+    /* few rows take as long as the right side takes to come */
+    const double work = real ? 2 + 24.0 / (double)p->m : 8;
+    ox_spread(r->env, chunks * job.row_blocks * job.col_blocks, work * macs, product_task, &job);
     OX_TRY(ox_env_poll(r->env, err));
     return job.state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/draws.h"
 #include "ops/broadcast.h"
 #include "ops/random_source.h"
 #include "ops/real.h"
@@ -33,18 +34,11 @@ struct random_job {
     struct ox_tensor *out;
 };
 
-/* Numbers [from, from + n); from is even, as tasks and chunks begin. */
-static void draw(const struct random_job *job, size_t from, size_t n, double *v)
+/* Numbers [from, from + n), n <= CHUNK; from is even, as tasks and chunks begin. */
+static void draw(const struct random_job *job, size_t from, size_t n, double v[CHUNK])
 {
-    for (size_t i = 0; job->normal && i < n; i += 2) {
-        double both[2];
-        ox_random_normals(job->seed, (from + i) / 2, both);
-        v[i] = both[0];
-        if (i + 1 < n)
-            v[i + 1] = both[1];
-    }
-    for (size_t i = 0; !job->normal && i < n; i++)
-        v[i] = ox_random_uniform(job->seed, from + i);
+    const struct ox_draws *draws = ox_draws(ox_cpu());
+    (job->normal ? draws->normal : draws->uniform)(job->seed, from / 2, (n + 1) / 2, v);
 }
 
 static void random_task(void *arg, size_t from, size_t to)
@@ -146,14 +140,15 @@ static enum ox_status run_random_uniform_like(struct ox_run *r, struct ox_error 
 static void bernoulli_task(void *arg, size_t from, size_t to)
 {
     const struct random_job *job = arg;
-    double v[CHUNK];
+    double u[CHUNK], v[CHUNK];
     while (from < to) {
         size_t n = to - from < CHUNK ? to - from : CHUNK;
         const char *in =
             (const char *)job->probability->data + from * ox_dtype_size(job->probability->dtype);
         ox_elements_convert(OX_FLOAT64, v, job->probability->dtype, in, n, true);
+        draw(job, from, n, u);
         for (size_t i = 0; i < n; i++)
-            v[i] = ox_random_uniform(job->seed, from + i) < v[i];
+            v[i] = u[i] < v[i];
         char *out = (char *)job->out->data + from * ox_dtype_size(job->out->dtype);
         ox_elements_convert(job->out->dtype, out, OX_FLOAT64, v, n, true);
         from += n;

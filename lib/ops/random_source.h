@@ -4,14 +4,12 @@
 
 #include "tensor/tensor.h"
 
-/* ---- By counter: Philox4x32-10 (Salmon et al., SC 2011), keyed by the seed. Number i of a stream depends on nothing else. */
+/* ---- By counter, as kernels/draws.h: number i of a stream depends on the seed and on nothing else. */
 
 /* In [0, 1), 53 bits. */
 double ox_random_uniform(uint64_t seed, uint64_t i);
 /* Mean 0, deviation 1: Box and Muller's method, on the two halves of block i / 2. */
 double ox_random_normal(uint64_t seed, uint64_t i);
-/* Numbers 2 * block and 2 * block + 1. */
-void ox_random_normals(uint64_t seed, uint64_t block, double out[2]);
 
 /* ---- In order: MT19937, for Dropout, whose masks are those of numpy.random.RandomState(seed).uniform() */
 

@@ -10,12 +10,15 @@ static void N(special)(const struct ox_row *row, const void *arg)
             out[i] = IS_NAN(in[i]);
         return;
     }
-    const T plus = INFINITE, minus = MINUS_INFINITE;
-    const T first = *signs & ISINF_POSITIVE ? plus : minus;
-    const T second = *signs & ISINF_NEGATIVE ? minus : plus;
-    const uint8_t any = *signs != 0;
-    for (size_t i = 0; i < n; i++)
-        out[i] = any & ((in[i] == first) | (in[i] == second));
+    const T one = *signs == ISINF_NEGATIVE ? MINUS_INFINITE : INFINITE;
+    if (*signs == 0)
+        memset(out, 0, n);
+    else if (*signs != (ISINF_NEGATIVE | ISINF_POSITIVE))
+        for (size_t i = 0; i < n; i++)
+            out[i] = in[i] == one;
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = MAGNITUDE(in[i]) == one;
 }
 
 #undef T
@@ -23,3 +26,4 @@ static void N(special)(const struct ox_row *row, const void *arg)
 #undef IS_NAN
 #undef INFINITE
 #undef MINUS_INFINITE
+#undef MAGNITUDE

@@ -340,6 +340,29 @@ START_TEST(values_of_pairs_are_exact)
 }
 END_TEST
 
+/* Rows change places: the diagonal is small. The product with the inverse is the unit matrix, and the bits are those of plain C. */
+START_TEST(inverses_of_matrices)
+{
+    enum { MOST = 40 };
+    const size_t n = (size_t)_i;
+    double x[MOST * MOST] = {0}, y[MOST * MOST], plain[MOST * MOST];
+    size_t pivots[MOST];
+    for (size_t i = 0; i < n * n; i++)
+        x[i] = i / n == i % n ? 1e-3 : (double)((uint32_t)(i + 1) * 2654435761u >> 8) / (1 << 24);
+    memcpy(y, x, sizeof y);
+    memcpy(plain, x, sizeof plain);
+    ox_doubles(ox_cpu_probe())->invert(n, y, pivots);
+    ox_doubles(OX_CPU_C)->invert(n, plain, pivots);
+    ck_assert(memcmp(y, plain, n * n * sizeof *y) == 0);
+    for (size_t k = 0; k < n * n; k++) {
+        double sum = 0;
+        for (size_t p = 0; p < n; p++)
+            sum += x[k / n * n + p] * y[p * n + k % n];
+        ck_assert_double_eq_tol(sum, k / n == k % n, 1e-9);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("doubles");
@@ -349,6 +372,7 @@ int main(void)
     tcase_add_loop_test(all, special_values_are_the_libraries, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(all, signs_of_doubles);
+    tcase_add_loop_test(all, inverses_of_matrices, 1, 40);
     tcase_add_loop_test(all, pairs_are_those_of_plain_c, 0, 200);
     tcase_add_loop_test(all, values_of_pairs_are_exact, 0, 400);
     suite_add_tcase(suite, all);

@@ -9,7 +9,7 @@
 enum { INPUTS = 4, ELEMENTS = 1 << 17 };
 
 struct fast_case {
-    const char *call; /* y = call, of inputs a, b, c, d as they are given */
+    const char *call; /* y = call, of inputs a, b, c, d as they are given; ", more = call" */
     unsigned
         special; /* bit k: NaN, infinities and zeros of both signs are among input k's values */
     struct {
@@ -19,6 +19,8 @@ struct fast_case {
 };
 
 #define DEFORM(attributes) "DeformConv <kernel_shape = [3, 3]" attributes ">"
+
+#define CAUSAL ", state = com.microsoft.CausalConvWithState"
 
 static const struct fast_case cases[] = {
     {"Hardmax <axis = -1>(a)", 1, {{2, {40, 3}}}},
@@ -36,6 +38,12 @@ static const struct fast_case cases[] = {
     {"MatMul(a, b)", 0, {{4, {6, 3, 10, 7}}, {5, {4, 6, 1, 7, 5}}}},
     {"com.microsoft.CDist <metric = \"euclidean\">(a, b)", 0, {{2, {40, 9}}, {2, {1100, 9}}}},
     {"com.microsoft.CDist(a, b)", 3, {{2, {40, 10}}, {2, {31, 10}}}},
+    {"com.microsoft.CDist(a, b)", 0, {{2, {77, 70}}, {2, {97, 70}}}},
+    {CAUSAL " <activation = \"silu\">(a, b, c, d)",
+     0,
+     {{3, {2, 6, 9}}, {3, {6, 1, 4}}, {1, {6}}, {3, {2, 6, 3}}}},
+    {CAUSAL "(a, b, , c)", 1, {{3, {3, 500, 1}}, {3, {500, 1, 4}}, {3, {3, 500, 3}}}},
+    {CAUSAL "(a, b, c)", 1, {{3, {2, 40, 70}}, {3, {40, 1, 5}}, {1, {40}}}},
     {"Pow(a, b)", 3, {{2, {300, 9}}, {1, {9}}}},
     {"Pow(a, b)", 3, {{2, {300, 9}}, {2, {300, 9}}}},
     {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{2, {300, 9}}}},
@@ -87,7 +95,8 @@ static void open_case(struct text_run *f, const struct fast_case *c, int level, 
                                      : snprintf(text + at, sizeof text - at, "%c", *p));
         at += (size_t)snprintf(text + at, sizeof text - at, "] %c", (char)('a' + (int)k));
     }
-    snprintf(text + at, sizeof text - at, ") => (float y) { y = %s }", c->call);
+    snprintf(text + at, sizeof text - at, ") => (float y) { y%s%s }", *c->call == ',' ? "" : " = ",
+             c->call);
     text_open(f, text);
     ox_env_set_threads(f->env, threads);
     ck_assert_msg(text_plan(f, &options) == OX_OK, "%s", f->err.message);

@@ -193,20 +193,29 @@ static void draw_global(struct dice *d, struct random_model *p)
 static void draw_grid(struct dice *d, struct random_model *p)
 {
     static const char *const paddings[] = {"zeros", "border", "reflection"};
-    p->rank = p->other_rank = 4;
-    for (unsigned a = 0; a < 4; a++) {
+    static const char *const shapes[][3] = {{"N,C,W", "N,P,1", "N,C,P"},
+                                            {"N,C,H,W", "N,P,Q,2", "N,C,P,Q"},
+                                            {"N,C,D,H,W", "N,O,P,Q,3", "N,C,O,P,Q"}};
+    const bool standard = dice_between(d, 0, 2), cubic = standard && dice_between(d, 0, 1);
+    const unsigned axes = standard ? (unsigned)dice_between(d, 1, 3) : 2;
+    p->rank = p->other_rank = axes + 2;
+    for (unsigned a = 0; a < p->rank; a++) {
         p->dims[a] = (int64_t)dice_between(d, 1, a < 2 ? 3 : 12);
-        p->other[a] = a == 0 ? p->dims[0] : a == 3 ? 2 : (int64_t)dice_between(d, 1, 20);
+        p->other[a] = (int64_t)dice_between(d, 1, axes < 3 ? 20 : 9);
     }
+    p->other[0] = p->dims[0];
+    p->other[axes + 1] = axes;
     p->exact = dice_between(d, 0, 1);
-    const bool standard = dice_between(d, 0, 1);
+    p->apart = cubic ? 4e-6f : 0; /* up to 64 products a sum */
     snprintf(p->text, sizeof p->text,
-             "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> g (float[N,C,H,W] "
-             "x, float[N,P,Q,2] z) => "
-             "(float[N,C,P,Q] y) { y = %sGridSample <mode = \"%s\", padding_mode = \"%s\", "
+             "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> g (float[%s] "
+             "x, float[%s] z) => "
+             "(float[%s] y) { y = %sGridSample <mode = \"%s\", padding_mode = \"%s\", "
              "align_corners = %d> (x, z) }",
+             shapes[axes - 1][0], shapes[axes - 1][1], shapes[axes - 1][2],
              standard ? "" : "com.microsoft.",
              p->exact   ? "nearest"
+             : cubic    ? "cubic"
              : standard ? "linear"
                         : "bilinear",
              paddings[dice_between(d, 0, 2)], (int)dice_between(d, 0, 1));

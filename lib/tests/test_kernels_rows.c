@@ -268,6 +268,12 @@ START_TEST(reductions_agree_with_plain_c)
         check_near("abs", n, (double)t->sum_of_abs(n, x), (double)c->sum_of_abs(n, x), bound);
         check_near("dot", n, (double)t->dot(n, x, y), (double)c->dot(n, x, y), bound);
         ck_assert(n == 0 || (t->max(n, x) == c->max(n, x) && t->min(n, x) == c->min(n, x)));
+        float distances[1000] = {0};
+        memset(z, 0, sizeof z);
+        t->distances(5, n / 5, 3, x, y, n / 5, z);
+        c->distances(5, n / 5, 3, x, y, n / 5, distances);
+        for (size_t i = 0; i < 1000; i++)
+            check_near("distances", n, (double)z[i], (double)distances[i], 1e-6);
         memcpy(z, y, sizeof z);
         t->accumulate(n, 0.75f, x, z);
         for (size_t i = 0; i < 1000; i++)

@@ -145,6 +145,38 @@ START_TEST(nms_orders_any_number_of_boxes)
 }
 END_TEST
 
+/* Boxes of a group are one; those of the best scores are all of the first, so that the others are found further on. */
+START_TEST(nms_of_a_few_goes_on_behind_many_that_overlap)
+{
+    enum { N = 600, GROUPS = 7, MOST = 5 };
+    static double boxes[N * 4], scores[N];
+    const int first = 20 * _i;
+    for (int i = 0; i < N; i++) {
+        const int score = i * 37 % 101, group = score > first ? 0 : i % GROUPS;
+        const double box[4] = {group, 0, group + 0.5, 1};
+        memcpy(boxes + 4 * i, box, sizeof box);
+        scores[i] = score;
+    }
+    struct one_op *op = one_op_new("", "NonMaxSuppression", 11);
+    one_op_in(op, OX_FLOAT32, "1x600x4", boxes, OX_COUNT(boxes));
+    one_op_in(op, OX_FLOAT32, "1x1x600", scores, N);
+    ONE_OP_IN(op, OX_INT64, "1", MOST);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 0.5);
+    RUN_OK(op, 1);
+    ck_assert_uint_eq(one_op_out(op, 0)->n, 3 * MOST);
+    bool taken[GROUPS] = {false};
+    for (size_t k = 0; k < MOST; k++) {
+        int best = -1;
+        for (int i = 0; i < N; i++)
+            if (!taken[(int)boxes[4 * i]] && (best < 0 || scores[i] > scores[best]))
+                best = i;
+        taken[(int)boxes[4 * best]] = true;
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), 3 * k + 2), best);
+    }
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(nms_without_a_count_selects_nothing)
 {
     struct one_op *op = one_op_new("", "NonMaxSuppression", 10);
@@ -241,6 +273,7 @@ int main(void)
     tcase_add_test(tc, nms_keeps_the_first_of_equals_and_an_overlap_at_the_threshold);
     tcase_add_loop_test(tc, nms_orders_any_number_of_boxes, 1, 200);
     tcase_add_loop_test(tc, nms_orders_any_number_of_boxes, 509, 520);
+    tcase_add_loop_test(tc, nms_of_a_few_goes_on_behind_many_that_overlap, 0, 6);
     tcase_add_test(tc, nms_without_a_count_selects_nothing);
     tcase_add_test(tc, losses_check_targets_unless_they_are_ignored);
     tcase_add_test(tc, cross_entropy_is_stable_for_large_scores);

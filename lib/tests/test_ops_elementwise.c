@@ -237,6 +237,15 @@ START_TEST(special_values_are_seen_in_every_type)
         check_unary("IsNaN", 20, types[i], OX_BOOL, LIST(nan_, inf, 0, 1), LIST(1, 0, 0, 0));
         check_unary("IsInf", 20, types[i], OX_BOOL, LIST(nan_, inf, -inf, 1), LIST(0, 1, 1, 0));
     }
+    for (int signs = 0; signs < 4; signs++) {
+        struct one_op *one = one_op_new("", "IsInf", 20);
+        ONE_OP_IN(one, OX_FLOAT32, "4", nan_, inf, -inf, 1);
+        one_op_int(one, "detect_negative", signs & 1);
+        one_op_int(one, "detect_positive", signs >> 1);
+        ck_assert_int_eq(one_op_run(one, 1), OX_OK);
+        ONE_OP_OUT(one, 0, OX_BOOL, "4", 0, 0, signs >> 1, signs & 1, 0);
+        one_op_free(one);
+    }
     static const uint8_t e5m2[4] = {0x7C, 0xFC, 0x7F, 0x3C}, fnuz[4] = {0x80, 0x7F, 0, 1};
     struct one_op *op = one_op_new("", "IsInf", 20);
     one_op_in_data(op, OX_FLOAT8E5M2, "4", e5m2, 4);

@@ -412,7 +412,7 @@ END_TEST
 /* More neighbours than a task takes, forwards and backwards. */
 START_TEST(cum_sum_of_many_lanes)
 {
-    enum { OUTER = 2, STEPS = 3, LANES = 1100 };
+    enum { OUTER = 2, STEPS = 19, LANES = 1103 };
     static double x[OUTER * STEPS * LANES], y[OUTER * STEPS * LANES];
     const bool reverse = _i & 1, exclusive = _i & 2;
     for (size_t i = 0; i < OX_COUNT(x); i++)
@@ -426,7 +426,7 @@ START_TEST(cum_sum_of_many_lanes)
                 y[i] += x[first + k * LANES];
     }
     struct one_op *op = one_op_new("", "CumSum", 14);
-    one_op_in(op, OX_FLOAT32, "2x3x1100", x, OX_COUNT(x));
+    one_op_in(op, OX_FLOAT32, "2x19x1103", x, OX_COUNT(x));
     ONE_OP_IN(op, OX_INT64, "", 1);
     one_op_int(op, "reverse", reverse);
     one_op_int(op, "exclusive", exclusive);

@@ -21,6 +21,17 @@ START_TEST(convolutions_with_what_follows)
 }
 END_TEST
 
+START_TEST(transposed_convolutions_with_pads_that_are_known)
+{
+    check_same("g (float[2,4,7,6] x) => (float[A,B,C,D] y) { "
+               "p = Constant <value_ints = [1, 0, 0, 1]> () "
+               "a = " MS "ConvTransposeWithDynamicPads <strides = [2,1], group = 2> (x, w0, p, w1) "
+               "y = " MS "ConvTransposeWithDynamicPads (a, w2, p) }",
+               LIST("4,3,3,2", "6", "6,2,2,2"), DIMS(2, 4, 7, 6),
+               WANT({"ConvTransposeWithDynamicPads", 0}));
+}
+END_TEST
+
 /* What is no activation, and what is added in another shape, are left to the kernel, which says so. */
 START_TEST(convolutions_that_are_not_understood_stay)
 {
@@ -153,6 +164,13 @@ START_TEST(integer_products)
         "e = " MS "MatMulIntegerToFloat(c, q, s, w3, z, , w5) y = Sub(e, d) }",
         LIST("6,8", "+8", "8,4", "+4", "8", "4", "8,4"), DIMS(2, 5, 6),
         WANT({"DynamicQuantizeMatMul", 0}, {"MatMulIntegerToFloat", 0}, {"IntegerMatMul", 3}));
+    /* A scale and a zero point in lists of one. */
+    check_same("g (float[5,8] x) => (float[A,B] y) { " P "k = Constant <value_float = 0.02> () " Q R
+               "l = Constant <value_floats = [0.03]> () z = Constant <value = uint8[1] {120}> () "
+               "c = QuantizeLinear(x, l, z) "
+               "d = " MS "MatMulIntegerToFloat(c, r, l, k, z) y = Relu(d) }",
+               LIST("6,8", "+8", "8,4", "+4", "8", "4", "8,4"), DIMS(5, 8),
+               WANT({"MatMulIntegerToFloat", 0}));
     /* Weights that vary. */
     check_same("g (float[6,6] x) => (float[A,B] y) { " X "k = Constant <value_float = 0.02> () "
                "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
@@ -215,6 +233,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {convolutions_with_what_follows,
+                                  transposed_convolutions_with_pads_that_are_known,
                                   convolutions_that_are_not_understood_stay,
                                   products_with_what_follows,
                                   activations_with_a_bias,

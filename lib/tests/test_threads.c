@@ -142,6 +142,19 @@ START_TEST(shares_of_all_slots_are_done_once_and_a_slot_by_one_thread)
 }
 END_TEST
 
+START_TEST(what_the_caller_has_done_is_not_done_again)
+{
+    static const double works[] = {0, 2e6, 1e9};
+    static _Atomic int users[8];
+    ox_env_set_threads(env, 3);
+    for (size_t done = 0; done <= 20; done++)
+        for (size_t k = 0; k < 3; k++)
+            ox_spread_rest(env, 20, done, works[k], count_in_slot, users);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(counts[i], i < 20 ? 3 * (i + 1) : 0);
+}
+END_TEST
+
 static void nested(void *arg, size_t i)
 {
     (void)arg;
@@ -216,6 +229,7 @@ int main(void)
     tcase_add_test(tests, short_jobs_are_done_whether_threads_are_awake_or_asleep);
     tcase_add_test(tests, threads_are_made_for_many_short_jobs_in_a_row);
     tcase_add_test(tests, shares_of_all_slots_are_done_once_and_a_slot_by_one_thread);
+    tcase_add_test(tests, what_the_caller_has_done_is_not_done_again);
     tcase_add_test(tests, nested_calls_run_where_they_are);
     tcase_add_test(tests, cores_are_at_least_one);
     tcase_add_test(tests, limits_have_names);

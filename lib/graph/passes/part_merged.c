@@ -13,6 +13,7 @@ static const struct {
     bool standard; /* in a model that is written, too: its parts are operators of the standard */
 } rules[] = {
     {"BiasGelu", ox_part_gelu, false},
+    {"ConvTransposeWithDynamicPads", ox_part_conv_transpose, true},
     {"DynamicQuantizeMatMul", ox_part_dynamic_product, false},
     {"EmbedLayerNormalization", ox_part_embedding, false},
     {"FastGelu", ox_part_fast_gelu, false},

@@ -44,6 +44,7 @@ void ox_part_gelu(const struct ox_parts *p);
 void ox_part_fast_gelu(const struct ox_parts *p);
 void ox_part_quick_gelu(const struct ox_parts *p);
 void ox_part_conv(const struct ox_parts *p);
+void ox_part_conv_transpose(const struct ox_parts *p);
 void ox_part_gemm(const struct ox_parts *p);
 void ox_part_matmul(const struct ox_parts *p);
 void ox_part_skip_norm(const struct ox_parts *p);

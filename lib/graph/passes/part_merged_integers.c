@@ -20,17 +20,26 @@ static bool has_weights(struct ox_rewrite *rw, const struct product *of)
            (!zero || ox_rw_stored(rw, zero)) && (!of->bias || ox_rank_of(rw, of->bias) == 1);
 }
 
+static bool is_one(struct ox_rewrite *rw, const struct ox_value *value)
+{
+    const int rank = ox_rank_of(rw, value);
+    return rank == 0 || (rank == 1 && ox_dim_of(rw, value, 0) == 1);
+}
+
 /* ... and the left side codes with one zero point and scale. */
 static bool is_served(struct ox_rewrite *rw, const struct product *of)
 {
-    return of->in[2] && of->scales[0] && ox_rank_of(rw, of->scales[0]) == 0 && has_weights(rw, of);
+    return of->in[2] && of->scales[0] && is_one(rw, of->scales[0]) && is_one(rw, of->in[2]) &&
+           has_weights(rw, of);
 }
 
 static struct ox_value *scaled(const struct ox_parts *p, const struct product *of,
                                const struct ox_type *type)
 {
     struct ox_rewrite *rw = p->rw;
-    struct ox_value *by = ox_part_value(p, "Mul", of->scales, 2, ox_rw_type(rw, of->scales[1]));
+    const size_t larger = ox_rank_of(rw, of->scales[1]) == 0 ? 0 : 1;
+    struct ox_value *by =
+        ox_part_value(p, "Mul", of->scales, 2, ox_rw_type(rw, of->scales[larger]));
     struct ox_value *sums = ox_part_value(p, "MatMulInteger", of->in, of->in[3] ? 4 : 3, NULL);
     struct ox_node *cast = sums ? ox_part(p, "Cast", "", &sums, 1, type) : NULL;
     if (!cast || !by)

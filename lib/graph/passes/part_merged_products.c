@@ -140,6 +140,24 @@ void ox_part_conv(const struct ox_parts *p)
     ox_part_end(p, activated(p, &act, z ? ox_part_pair(p, "Add", y, z) : y));
 }
 
+/* Pads that are known are an attribute. */
+void ox_part_conv_transpose(const struct ox_parts *p)
+{
+    enum { X, WEIGHTS, PADS, BIAS };
+    struct ox_value *pads = ox_input(p->node, PADS), *bias = ox_input(p->node, BIAS);
+    struct ox_value *in[] = {p->node->inputs[X], ox_input(p->node, WEIGHTS), bias};
+    const int rank = ox_rank_of(p->rw, in[X]);
+    size_t n = 0;
+    const int64_t *values = pads && in[WEIGHTS] ? ox_const_ints(p->rw, pads, &n) : NULL;
+    if (!values || rank < 3 || n != 2 * ((size_t)rank - 2))
+        return;
+    struct ox_node *node = ox_part_alike(p, "ConvTranspose", "", in, bias ? 3 : 2, p->type);
+    if (!node)
+        return;
+    p->rw->failed |= !ox_node_set_ints(node, "pads", values, n);
+    ox_part_end(p, node->outputs[0]);
+}
+
 void ox_part_gemm(const struct ox_parts *p)
 {
     struct ox_value *in[] = {p->node->inputs[0], ox_input(p->node, 1), ox_input(p->node, 2)};

@@ -37,11 +37,14 @@ static inline void eight_f16_f32(const void *x, void *y)
 {
     const __m128i half = load_half(x);
     const __m256 value = _mm256_cvtph_ps(half);
+    const __m256 is_nan = _mm256_cmp_ps(value, value, _CMP_UNORD_Q);
+    _mm256_storeu_ps(y, value);
+    if (_mm256_movemask_ps(is_nan) == 0)
+        return;
     const __m256i quiet = _mm256_set1_epi32(0x400000);
     const __m256i was = _mm256_and_si256(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 13), quiet);
     const __m256i exact =
         _mm256_or_si256(_mm256_andnot_si256(quiet, _mm256_castps_si256(value)), was);
-    const __m256 is_nan = _mm256_cmp_ps(value, value, _CMP_UNORD_Q);
     _mm256_storeu_ps(y, _mm256_blendv_ps(value, _mm256_castsi256_ps(exact), is_nan));
 }
 

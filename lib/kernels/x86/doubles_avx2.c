@@ -261,6 +261,8 @@ static void signs(size_t n, const double *x, double *y)
     }
 }
 
+#include "kernels/invert_tmpl.h"
+
 const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
                                                      [OX_UNARY_CLIP] = clips,
                                                      [OX_UNARY_COS] = cosines,
@@ -276,4 +278,5 @@ const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
                                                      [OX_UNARY_SOFTPLUS] = softpluses,
                                                      [OX_UNARY_SWISH] = swishes,
                                                      [OX_UNARY_TANH] = tanhs},
-                                           .sign = signs};
+                                           .sign = signs,
+                                           .invert = invert};

@@ -246,6 +246,31 @@ static inline uint64_t hits_u64(const uint64_t *x, size_t n, uint64_t value)
 }
 
 #define FOLD_RUNS_MADE
+#define RUNNING_SUMS running_sums_in_fours
+static void running_sums_in_fours(double *acc, const float *x, size_t n, size_t rows,
+                                  ptrdiff_t stride, bool exclusive, float *y);
 #include "kernels/folds_tmpl.h"
+
+/* Four sums stay in a register for so many rows. */
+static void running_sums_in_fours(double *acc, const float *x, size_t n, size_t rows,
+                                  ptrdiff_t stride, bool exclusive, float *y)
+{
+    enum { ROWS = 8 };
+    const size_t whole = n / 4 * 4;
+    for (; rows >= ROWS; rows -= ROWS, x += ROWS * stride, y += ROWS * stride) {
+        for (size_t i = 0; i < whole; i += 4) {
+            __m256d sum = _mm256_loadu_pd(acc + i);
+#pragma GCC unroll 8
+            for (ptrdiff_t row = 0, at = (ptrdiff_t)i; row < ROWS; row++, at += stride) {
+                const __m256d before = sum;
+                sum = _mm256_add_pd(sum, load_widened(x + at));
+                _mm_storeu_ps(y + at, _mm256_cvtpd_ps(exclusive ? before : sum));
+            }
+            _mm256_storeu_pd(acc + i, sum);
+        }
+        running_sums(acc + whole, x + whole, n - whole, ROWS, stride, exclusive, y + whole);
+    }
+    running_sums(acc, x, n, rows, stride, exclusive, y);
+}
 
 const struct ox_folds ox_folds_avx2 = OX_FOLD_TABLE;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "kernels/compute.h"
+#include "kernels/dense.h"
+#include "kernels/doubles.h"
 #include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
@@ -11,35 +13,23 @@
 
 /* ---- Inverse ----------------------------------------------------------------------------------------------------- */
 
-/* Gauss and Jordan with the greatest pivot of each column; what is singular becomes NaN or infinite as the divisions have it. */
-static void invert(double *a, double *inverse, size_t n)
+struct inverses {
+    const struct ox_tensor *x;
+    struct ox_tensor *y;
+    size_t n, some; /* rows of a matrix, matrices of a task */
+    double *work;   /* of each slot */
+    size_t *pivots;
+};
+
+static void invert_some(void *arg, size_t i, size_t slot)
 {
-    for (size_t i = 0; i < n * n; i++)
-        inverse[i] = i / n == i % n;
-    for (size_t c = 0; c < n; c++) {
-        size_t pivot = c;
-        for (size_t i = c + 1; i < n; i++)
-            if (fabs(a[i * n + c]) > fabs(a[pivot * n + c]))
-                pivot = i;
-        for (size_t k = 0; pivot != c && k < n; k++) {
-            double x = a[c * n + k], y = inverse[c * n + k];
-            a[c * n + k] = a[pivot * n + k];
-            inverse[c * n + k] = inverse[pivot * n + k];
-            a[pivot * n + k] = x;
-            inverse[pivot * n + k] = y;
-        }
-        double by = 1 / a[c * n + c];
-        for (size_t k = 0; k < n; k++) {
-            a[c * n + k] *= by;
-            inverse[c * n + k] *= by;
-        }
-        for (size_t i = 0; i < n; i++) {
-            double factor = a[i * n + c];
-            for (size_t k = 0; i != c && factor != 0 && k < n; k++) {
-                a[i * n + k] -= factor * a[c * n + k];
-                inverse[i * n + k] -= factor * inverse[c * n + k];
-            }
-        }
+    const struct inverses *j = arg;
+    const size_t n = j->n, size = n * n, count = j->x->n / size;
+    double *a = j->work + slot * size;
+    for (size_t at = i * j->some; at < count && at < (i + 1) * j->some; at++) {
+        ox_real_load(j->x, at * size, size, a);
+        ox_doubles(ox_cpu())->invert(n, a, j->pivots + slot * n);
+        ox_real_store(j->y, at * size, size, a);
     }
 }
 
@@ -53,16 +43,17 @@ static enum ox_status run_inverse(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &y, err));
     if (x->n == 0)
         return OX_OK;
-    double *a = ox_real_scratch(r, n * n, err), *inverse = ox_real_scratch(r, n * n, err);
-    if (!a || !inverse)
+    struct inverses j = {.x = x, .y = y, .n = n};
+    const size_t slots = ox_slots(r->env), count = x->n / (n * n);
+    j.work = ox_real_scratch(r, slots * n * n, err);
+    j.pivots = ox_run_scratch(r, slots * n, sizeof *j.pivots, err);
+    if (!j.work || !j.pivots)
         return OX_NO_MEMORY;
-    for (size_t at = 0; at < x->n; at += n * n) {
-        ox_real_load(x, at, n * n, a);
-        invert(a, inverse, n);
-        ox_real_store(y, at, n * n, inverse);
-        OX_TRY(ox_env_poll(r->env, err));
-    }
-    return OX_OK;
+    const double by_step = 30, wide = (double)n; /* as ox_spread() counts */
+    j.some = 1 + 4096 / (n * n * n);
+    ox_spread(r->env, (count - 1) / j.some + 1, by_step * (double)count * wide * wide * wide,
+              invert_some, &j);
+    return ox_env_poll(r->env, err);
 }
 
 /* ---- CDist ------------------------------------------------------------------------------------------------------- */
@@ -106,30 +97,17 @@ struct distances {
 
 static void distance_rows(void *arg, size_t from, size_t to)
 {
-    enum { SOME = 1024 };
     const struct distances *j = arg;
     const struct ox_rows *t = ox_fast_rows();
-    float square[SOME];
-    for (size_t i = from; i < to; i++)
-        for (size_t at = 0; at < j->n; at += SOME) {
-            const size_t some = j->n - at < SOME ? j->n - at : SOME;
-            float *sum = j->out + i * j->n + at;
-            memset(sum, 0, some * sizeof *sum);
-            for (size_t p = 0; p < j->k; p++) {
-                const float *column = j->turned + p * j->n + at;
-                t->binary[OX_BINARY_SUB][OX_ROW_RIGHT_ONE](some, column, j->x + i * j->k + p,
-                                                           square);
-                t->unary[OX_UNARY_SQUARE](some, square, square, 0, 0);
-                t->binary[OX_BINARY_ADD][OX_ROW_BOTH](some, sum, square, sum);
-            }
-            if (j->root)
-                t->unary[OX_UNARY_SQRT](some, sum, sum, 0, 0);
-        }
+    float *out = j->out + from * j->n;
+    t->distances(to - from, j->n, j->k, j->x + from * j->k, j->turned, j->n, out);
+    if (j->root)
+        t->unary[OX_UNARY_SQRT]((to - from) * j->n, out, out, 0, 0);
 }
 
 static enum ox_status fast_cdist(struct ox_run *r, struct ox_error *err)
 {
-    enum { DEEP = 1 << 12 }; /* longer sums of floats would lose digits */
+    enum { DEEP = 1 << 12, ROWS = 32 }; /* longer sums of floats would lose digits */
     const struct ox_tensor *a = ox_fast_in(r, 0), *b = ox_fast_in(r, 1);
     const char *metric = ox_run_string(r, "metric");
     const bool root = metric && strcmp(metric, "euclidean") == 0;
@@ -146,8 +124,8 @@ static enum ox_status fast_cdist(struct ox_run *r, struct ox_error *err)
     ox_compute(ox_cpu())->transpose(j.n, j.k, b->data, j.k, turned, j.n);
     j.turned = turned;
     j.out = y->data;
-    ox_fast_spread(r->env, (size_t)a->dims[0], 1, 0.3 * (double)j.n * (double)j.k, distance_rows,
-                   &j);
+    ox_fast_spread(r->env, (size_t)a->dims[0], ROWS, 0.03 * (double)j.n * (double)j.k,
+                   distance_rows, &j);
     return OX_OK;
 }
 

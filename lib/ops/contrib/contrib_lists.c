@@ -1,9 +1,11 @@
 /* Lists and shapes of com.microsoft: ExpandDims Range Unique. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "ops/contrib/contrib.h"
 #include "ops/infer.h"
-#include "ops/real.h"
+#include "ops/keys.h"
 
 /* ---- Range ------------------------------------------------------------------------------------------------------- */
 
@@ -15,6 +17,8 @@ static enum ox_status run_contrib_range(struct ox_run *r, struct ox_error *err)
     const struct ox_tensor *delta = ox_run_in(r, 2);
     if (start->n != 1 || limit->n != 1 || (delta && delta->n != 1))
         return ox_run_fail(r, err, OX_INPUT, "start, limit and delta must have one element each");
+    if (delta && ox_dtype_is_integer(start->dtype))
+        return ox_run_standard(r, "Range", 11, err);
     double from = ox_tensor_get_double(start, 0), to = ox_tensor_get_double(limit, 0);
     double step = delta ? ox_tensor_get_double(delta, 0) : 1, count = ceil((to - from) / step);
     if (step == 0 || !(fabs(count) < 9e15))
@@ -44,7 +48,7 @@ static void infer_contrib_range(struct ox_infer *c)
 
 struct entry {
     double value;
-    size_t at, first; /* place in x; place among the distinct ones */
+    size_t at; /* in x */
 };
 
 static int compare_entries(const void *pa, const void *pb)
@@ -55,25 +59,60 @@ static int compare_entries(const void *pa, const void *pb)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static enum ox_status run_contrib_unique(struct ox_run *r, struct ox_error *err)
+/* Of each element the place of the first that is the same. */
+static enum ox_status find_first(struct ox_run *r, const struct ox_tensor *x, size_t *first,
+                                 struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_run_in(r, 0);
-    struct ox_tensor *y, *idx, *counts;
-    if (x->rank != 1)
-        return ox_run_fail(r, err, OX_INPUT, "x has rank %u, not 1", x->rank);
     struct entry *entries = ox_run_scratch(r, x->n, sizeof *entries, err);
-    size_t *first = ox_run_scratch(r, x->n, sizeof *first, err);
-    int64_t *number = ox_run_scratch(r, x->n, sizeof *number, err);
-    if (!entries || !first || !number)
+    if (!entries)
         return OX_NO_MEMORY;
     for (size_t i = 0; i < x->n; i++)
-        entries[i] = (struct entry){ox_tensor_get_double(x, i), i, 0};
+        entries[i] = (struct entry){ox_tensor_get_double(x, i), i};
     qsort(entries, x->n, sizeof *entries, compare_entries);
     for (size_t i = 0, head = 0; i < x->n; i++) {
         if (i == 0 || entries[i].value != entries[i - 1].value)
             head = entries[i].at;
         first[entries[i].at] = head;
     }
+    return OX_OK;
+}
+
+/* The same of floats by keys. */
+static enum ox_status find_first_float(struct ox_run *r, const struct ox_tensor *x, size_t *first,
+                                       struct ox_error *err)
+{
+    const float *values = x->data;
+    uint64_t *keys = ox_run_scratch(r, x->n, 2 * sizeof *keys, err);
+    if (!keys)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < x->n; i++) {
+        if (isnan(values[i])) /* is not even what it is itself */
+            return find_first(r, x, first, err);
+        keys[i] = (uint64_t)ox_key_order(values[i]) << 32 | i;
+    }
+    keys = ox_keys_sort(keys, x->n, keys + x->n);
+    for (size_t i = 0, head = 0; i < x->n; i++) {
+        const size_t at = (uint32_t)keys[i];
+        if (i == 0 || keys[i] >> 32 != keys[i - 1] >> 32)
+            head = at;
+        first[at] = head;
+    }
+    return OX_OK;
+}
+
+static enum ox_status run_contrib_unique(struct ox_run *r, struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    struct ox_tensor *y, *idx, *counts;
+    if (x->rank != 1)
+        return ox_run_fail(r, err, OX_INPUT, "x has rank %u, not 1", x->rank);
+    size_t *first = ox_run_scratch(r, x->n, sizeof *first, err);
+    int64_t *number = ox_run_scratch(r, x->n, sizeof *number, err);
+    if (!first || !number)
+        return OX_NO_MEMORY;
+    const bool by_keys = x->dtype == OX_FLOAT32 && x->n <= UINT32_MAX && x->n;
+    OX_TRY((by_keys ? find_first_float : find_first)(r, x, first, err));
+    const size_t size = ox_dtype_size(x->dtype);
     int64_t distinct = 0, all = (int64_t)x->n;
     for (size_t i = 0; i < x->n; i++)
         number[i] = first[i] == i ? distinct++ : number[first[i]];
@@ -84,10 +123,10 @@ static enum ox_status run_contrib_unique(struct ox_run *r, struct ox_error *err)
     for (int64_t k = 0; k < distinct; k++)
         count[k] = 0;
     for (size_t i = 0; i < x->n; i++) {
-        double value = ox_tensor_get_double(x, i);
         ((int64_t *)idx->data)[i] = number[i];
         if (count[number[i]]++ == 0)
-            ox_real_store(y, (size_t)number[i], 1, &value);
+            memcpy((char *)y->data + (size_t)number[i] * size, (const char *)x->data + i * size,
+                   size);
     }
     return OX_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/real_math.h"
@@ -172,7 +173,9 @@ struct crop {
     size_t channels, in_h, in_w, out_h, out_w;
     bool nearest;
     double outside;
-    const double *in, *boxes;
+    const void *in; /* floats or doubles */
+    bool floats;
+    const double *boxes;
     const struct ox_tensor *batch;
     struct ox_tensor *y;
     double *work;              /* of each slot a row of the output */
@@ -202,22 +205,40 @@ static struct crop_place crop_place(const struct crop *c, double low, double hig
     return p;
 }
 
-static void crop_row(const struct crop *c, const double *plane, const struct crop_place *y,
-                     const struct crop_place *columns, double *out)
+static inline double crop_at(const void *in, bool floats, size_t i)
 {
-    const double *up = plane + y->low * c->in_w, *down = plane + y->high * c->in_w;
+    return floats ? (double)((const float *)in)[i] : ((const double *)in)[i];
+}
+
+static inline void crop_row(const struct crop *c, bool floats, size_t plane,
+                            const struct crop_place *y, const struct crop_place *columns,
+                            double *out)
+{
+    const size_t up = plane + y->low * c->in_w, down = plane + y->high * c->in_w;
     for (size_t i = 0; i < c->out_w; i++) {
         const struct crop_place *x = &columns[i];
         if (!y->inside || !x->inside) {
             out[i] = c->outside;
-        } else if (c->nearest) {
-            out[i] = up[x->low];
-        } else {
-            const double above = up[x->low] + (up[x->high] - up[x->low]) * x->part;
-            const double below = down[x->low] + (down[x->high] - down[x->low]) * x->part;
-            out[i] = above + (below - above) * y->part;
+            continue;
         }
+        const double first = crop_at(c->in, floats, up + x->low);
+        if (c->nearest) {
+            out[i] = first;
+            continue;
+        }
+        const double second = crop_at(c->in, floats, up + x->high);
+        const double third = crop_at(c->in, floats, down + x->low);
+        const double fourth = crop_at(c->in, floats, down + x->high);
+        const double above = first + (second - first) * x->part;
+        const double below = third + (fourth - third) * x->part;
+        out[i] = above + (below - above) * y->part;
     }
+}
+
+/* Of the work of a slot: cores do not write beside each other. */
+static size_t crop_width(const struct crop *c)
+{
+    return c->out_w + OX_SLOT_APART / sizeof *c->work;
 }
 
 /* All channels of a box. */
@@ -226,7 +247,7 @@ static void crop_box(void *arg, size_t box, size_t slot)
     const struct crop *c = arg;
     const double *b = c->boxes + box * 4;
     const size_t area = c->in_h * c->in_w, image = (size_t)ox_tensor_get_int(c->batch, box);
-    double *row = c->work + slot * c->out_w;
+    double *row = c->work + slot * crop_width(c);
     struct crop_place *columns = c->places + slot * (c->out_w + c->out_h),
                       *rows = columns + c->out_w;
     for (size_t i = 0; i < c->out_w; i++)
@@ -236,7 +257,11 @@ static void crop_box(void *arg, size_t box, size_t slot)
     for (size_t k = 0; k < c->channels; k++) {
         const size_t plane = box * c->channels + k;
         for (size_t y = 0; y < c->out_h; y++) {
-            crop_row(c, c->in + (image * c->channels + k) * area, &rows[y], columns, row);
+            const size_t at = (image * c->channels + k) * area;
+            if (c->floats)
+                crop_row(c, true, at, &rows[y], columns, row);
+            else
+                crop_row(c, false, at, &rows[y], columns, row);
             ox_real_store(c->y, (plane * c->out_h + y) * c->out_w, c->out_w, row);
         }
     }
@@ -277,19 +302,22 @@ static enum ox_status run_crop_and_resize(struct ox_run *r, struct ox_error *err
     const struct ox_tensor *x = ox_run_in(r, 0), *rois = ox_run_in(r, 1), *batch = ox_run_in(r, 2);
     struct crop c = {.batch = batch};
     OX_TRY(read_crop(r, &c, err));
-    OX_TRY(ox_real_in(r, 0, &c.in, err));
+    c.floats = x->dtype == OX_FLOAT32;
+    c.in = c.floats ? x->data : ox_real_all(r, x, err);
+    if (!c.in && x->n)
+        return OX_NO_MEMORY;
     OX_TRY(ox_real_in(r, 1, &c.boxes, err));
     const int64_t dims[4] = {rois->dims[0], x->dims[1], (int64_t)c.out_h, (int64_t)c.out_w};
     OX_TRY(ox_run_out(r, 0, x->dtype, 4, dims, &c.y, err));
     if (!c.y->n)
         return OX_OK;
     const size_t slots = ox_slots(r->env);
-    c.work = ox_real_scratch(r, slots * c.out_w, err);
+    c.work = ox_real_scratch(r, slots * crop_width(&c), err);
     c.places =
         c.work ? ox_run_scratch(r, slots * (c.out_w + c.out_h), sizeof *c.places, err) : NULL;
     if (!c.places)
         return OX_NO_MEMORY;
-    ox_spread(r->env, batch->n, 20 * (double)c.y->n, crop_box, &c);
+    ox_spread(r->env, batch->n, 300 * (double)c.y->n, crop_box, &c);
     return ox_env_poll(r->env, err);
 }
 

@@ -20,7 +20,7 @@ static uint32_t mixed(uint32_t block)
 }
 
 /* MurmurHash3_x86_32. */
-static uint32_t hash_of(const unsigned char *bytes, size_t n, uint32_t h)
+static inline uint32_t hash_of(const unsigned char *bytes, size_t n, uint32_t h)
 {
     uint32_t tail = 0;
     size_t at = 0;
@@ -62,10 +62,13 @@ static enum ox_status run_hash(struct ox_run *r, struct ox_error *err)
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, ox_run_int(r, "positive", 1) ? OX_UINT32 : OX_INT32, x->rank, x->dims,
                       &y, err));
-    for (size_t i = 0; i < x->n; i++) {
-        uint32_t hash = hash_of_element(r, x, i, seed);
-        memcpy((char *)y->data + i * sizeof hash, &hash, sizeof hash);
-    }
+    uint32_t *to = y->data;
+    if (x->dtype == OX_INT32 || x->dtype == OX_UINT32 || x->dtype == OX_FLOAT32)
+        for (size_t i = 0; i < x->n; i++)
+            to[i] = hash_of((const unsigned char *)x->data + i * 4, 4, seed);
+    else
+        for (size_t i = 0; i < x->n; i++)
+            to[i] = hash_of_element(r, x, i, seed);
     return OX_OK;
 }
 
@@ -79,17 +82,20 @@ static void infer_hash(struct ox_infer *c)
 
 /* Scores of a row: minus infinity for each token that would end an n-gram which the row has already. */
 static enum ox_status block_row(struct ox_run *r, const int64_t *ids, size_t length, size_t n,
-                                double *scores, size_t vocabulary, struct ox_error *err)
+                                struct ox_tensor *scores, size_t row, struct ox_error *err)
 {
+    const size_t vocabulary = (size_t)scores->dims[1];
+    const double none = -(double)INFINITY;
     for (size_t at = 0; length >= n && at + n <= length; at++) {
         int64_t token = ids[at + n - 1];
-        if (memcmp(ids + at, ids + length - (n - 1), (n - 1) * sizeof *ids) != 0)
+        const int64_t *last = ids + length - (n - 1);
+        if (n > 1 && (ids[at] != *last || memcmp(ids + at, last, (n - 1) * sizeof *ids) != 0))
             continue;
         if (token < 0 || (uint64_t)token >= vocabulary)
             return ox_run_fail(r, err, OX_INPUT,
                                "token %" PRId64 " at place %zu is outside of %zu scores", token,
                                at + n - 1, vocabulary);
-        scores[token] = -INFINITY;
+        ox_real_store(scores, row * vocabulary + (size_t)token, 1, &none);
     }
     return OX_OK;
 }
@@ -103,17 +109,13 @@ static enum ox_status run_block_repeats(struct ox_run *r, struct ox_error *err)
     if (ids->rank != 2 || scores->rank != 2 || ids->dims[0] != scores->dims[0])
         return ox_run_fail(r, err, OX_INPUT,
                            "input_ids and scores are not two matrices with a row for each batch");
-    size_t length = (size_t)ids->dims[1], vocabulary = (size_t)scores->dims[1];
+    const size_t length = (size_t)ids->dims[1];
     struct ox_tensor *y;
-    double *all = ox_real_scratch(r, scores->n, err);
-    if (!all)
-        return OX_NO_MEMORY;
-    ox_real_load(scores, 0, scores->n, all);
-    for (size_t b = 0; b < (size_t)ids->dims[0]; b++)
-        OX_TRY(block_row(r, (const int64_t *)ids->data + b * length, length, (size_t)n,
-                         all + b * vocabulary, vocabulary, err));
     OX_TRY(ox_run_out(r, 0, scores->dtype, 2, scores->dims, &y, err));
-    ox_real_store(y, 0, y->n, all);
+    if (y->n)
+        memcpy(y->data, scores->data, y->n * ox_dtype_size(y->dtype));
+    for (size_t b = 0; b < (size_t)ids->dims[0]; b++)
+        OX_TRY(block_row(r, (const int64_t *)ids->data + b * length, length, (size_t)n, y, b, err));
     return OX_OK;
 }
 

@@ -50,7 +50,7 @@ enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err);
 /* By finite weights that vary. */
 enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err);
-/* GridSample of two axes, but for cubic interpolation. */
+/* GridSample of up to three axes. */
 enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err);
 /* DeformConv of two axes. */
 enum ox_status ox_fast_deform_conv(struct ox_run *r, struct ox_error *err);
