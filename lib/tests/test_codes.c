@@ -48,7 +48,7 @@ static void add_constants(struct ox_strbuf *text, const struct constant *list, s
 
 struct shape {
     unsigned rank;
-    int64_t dims[4];
+    int64_t dims[5];
 };
 
 static void run_level(const char *text, int level, unsigned threads, struct shape shape, float *out,
@@ -165,6 +165,29 @@ START_TEST(convolutions_and_sums_stay_in_codes)
 END_TEST
 
 /* A network of QLinear operators: pixel by pixel, with one turn of the map at either end. */
+START_TEST(convolutions_of_volumes_stay_in_codes)
+{
+    check_same("g (float[2,4,5,6,7] x) => (float[A,B,C,D,E] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "w = DequantizeLinear <axis = 0> (w0, ws, wz) bias = DequantizeLinear(b0, bs) "
+               "c = Conv <pads = [1,1,1,0,1,1], strides = [2,1,1], group = 2> (b, w, bias) "
+               "r = Relu(c) d = QuantizeLinear(r, t, o) e = DequantizeLinear(d, t, o) "
+               "v = DequantizeLinear(v0, s) y = Conv(e, v) }",
+               CONSTANTS({"int8[6,2,3,3,3] w0", -127, 127}, {"float[6] ws", 1, 9},
+                         {"int8[6] wz", 0, 0}, {"int32[6] b0", -900, 900}, {"float[1] bs", 1, 1},
+                         {"int8[5,6,1,1,1] v0", -127, 127}, SCALES),
+               (struct shape){5, {2, 4, 5, 6, 7}}, 2 / 64.0f,
+               WANT({"IntegerConv", 2}, {"Conv", 0}, {"Relu", 0}, {"DequantizeLinear", 0}));
+    check_same("g (float[1,3,4,6,7] x) => (float[A,B,C,D,E] y) { "
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) p = Mul(f, s) y = Add(p, bias) }",
+               CONSTANTS({"int8[8,3,2,3,3] w0", -127, 127}, {"int8 wz", 0, 0},
+                         {"float[8,1,1,1] ws", 1, 4}, {"float[1,8,1,1,1] bias", -64, 64}),
+               (struct shape){5, {1, 3, 4, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 1}, {"Add", 0}, {"Cast", 0}));
+}
+END_TEST
+
 START_TEST(qlinear_operators_keep_channels_last)
 {
     check_same(
@@ -519,6 +542,7 @@ int main(void)
     Suite *suite = suite_create("codes");
     TCase *tests = tcase_create("codes");
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
+    tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, residuals_are_added_by_convolutions);
     tcase_add_test(tests, saved_convolutions_have_channels_last);
