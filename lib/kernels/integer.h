@@ -305,7 +305,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
                           enum ox_integer_form form, const void *weights, bool is_signed,
                           const int32_t *zero, void *out);
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
-                            const struct ox_conv *c, bool in_signed);
+                            const struct ox_conv *c, bool in_signed, bool weight_zeros);
 void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
                          void *out, const struct ox_integer_end *end, void *work);

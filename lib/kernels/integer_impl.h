@@ -30,6 +30,8 @@ struct ox_integer_core {
     size_t out_size, out_pixel; /* bytes of an element; elements */
     const struct ox_integer_end *end;
     const uint8_t *residual; /* the image's part; NULL */
+    const int32_t *
+        terms; /* ox_integer_terms_make(), a group after another; NULL: of each row when it is at hand */
     size_t block_rows, block_cols, n_rows, n_cols;
     bool slack; /* bytes may be read past a segment's end: the weights there are 0 */
     bool
@@ -72,6 +74,17 @@ void ox_integer_copy(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to);
 void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *first, size_t step,
                               const uint8_t **a);
 int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const *a, size_t step);
+
+/* Sums of the bytes under a kernel of several taps, for weights with zero points: room for those of an image (bytes; 0: they are not made;
+ * SIZE_MAX: too many), and k->terms made there. */
+size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c);
+void ox_integer_terms_make(struct ox_integer_core *k, struct ox_env *env, const struct ox_conv *c,
+                           void *room);
+static inline const int32_t *ox_integer_terms_at(const struct ox_integer_core *k,
+                                                 const struct ox_integer_block *b, size_t m)
+{
+    return k->terms + b->group * k->rows * k->cols + m;
+}
 
 /* Strips, where the table has them: whether they pay for these outputs, how they are divided, and one such task. */
 bool ox_integer_strips_pay(const struct ox_integer_core *k);

@@ -319,7 +319,8 @@ static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, s
                           job.layers.out * job.c.out[0] * job.c.out[1] == 1;
     const uint8_t *x = input_of(r, &job, in_zero, err);
     char *out = straight ? y->data : ox_run_work(r, y->n, ox_dtype_size(dtype), err);
-    const size_t bytes = ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed);
+    const size_t bytes =
+        ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed, end.weight_zero != NULL);
     void *work = ox_run_work(r, bytes, 1, err);
     if (!x || !out || !work)
         return OX_NO_MEMORY;
