@@ -85,9 +85,18 @@ bool ox_integer_conv_can(const struct ox_conv *c)
 
 /* What stands before the weights of a kernel that Winograd's filtering or lines can do. */
 struct head {
-    bool winograd, lines;
+    bool winograd, lines, zeros; /* zeros: of weights by lines */
 };
 enum { HEAD = 64 };
+
+/* Whether lines can take zero points off. */
+static bool are_negatives_bytes(const int32_t *zero, size_t n)
+{
+    for (size_t j = 0; zero && j < n; j++)
+        if (zero[j] == INT8_MIN)
+            return false;
+    return true;
+}
 
 static bool is_headed(const struct ox_integer *t, const struct ox_conv *c)
 {
@@ -124,9 +133,10 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
         struct head *head = out;
         head->winograd = form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c) &&
                          ox_integer_winograd_pack(t, env, c, weights, is_signed, to);
-        head->lines = !zero && ox_integer_lines_can(t, c);
+        head->lines = ox_integer_lines_can(t, c) && are_negatives_bytes(zero, c->groups);
+        head->zeros = zero != NULL;
         if (head->lines)
-            t->lines_pack(c, weights, is_signed ? 0 : 0x80, to);
+            t->lines_pack(c, weights, is_signed ? 0 : 0x80, zero, to);
         if (head->winograd || head->lines)
             return;
     }
@@ -211,7 +221,15 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
         const struct head *head = packed;
         packed = (const char *)packed + HEAD;
         if (head->lines) {
-            ox_integer_lines_run(t, env, c, packed, in, in_signed, in_zero, out, end, work);
+            const struct ox_integer_lines lines = {.c = c,
+                                                   .zeros = work,
+                                                   .flip = in_signed ? 0x80 : 0,
+                                                   .packed = packed,
+                                                   .weight_zeros = head->zeros,
+                                                   .end = end,
+                                                   .finish = t->finish};
+            memset(work, (uint8_t)in_zero, OX_INTEGER_LINES_WORK);
+            ox_integer_lines_run(t, env, &lines, in, out);
             return false;
         }
         if (head->winograd) {

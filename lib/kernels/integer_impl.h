@@ -115,12 +115,11 @@ void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *
                       const struct ox_integer_end *end);
 
 bool ox_integer_is_depthwise(const struct ox_conv *c);
-/* Depthwise by lines, where the table has them and the kernel fits. The weights have no zero points. */
+/* Depthwise by lines, where the table has them and the kernel fits. run(): of all images; `lines` without in and out. */
 bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c);
 enum { OX_INTEGER_LINES_WORK = 64 }; /* bytes */
-void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
-                          void *out, const struct ox_integer_end *end, void *work);
+void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env,
+                          const struct ox_integer_lines *lines, const void *in, void *out);
 
 /* 3x3 kernels, stride 1, by Winograd's minimal filtering, exactly. Whether the table has it and the kernel is one; pays(): whether
  * for this image it is less work, with weights of four times the size. */
