@@ -188,6 +188,30 @@ START_TEST(convolutions_of_volumes_stay_in_codes)
 }
 END_TEST
 
+/* Each element of the second operand meets a short stretch of the first, and the other way round; a Gather of all that an axis has. */
+START_TEST(rows_have_factors_of_their_own)
+{
+    static const int64_t rows[] = {1, 7, 150};
+    for (size_t i = 0; i < OX_COUNT(rows); i++) {
+        char text[900];
+        snprintf(
+            text, sizeof text,
+            "g (float[2,%d,16] x) => (float[A,B,C,D] y) { "
+            "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+            "m = MaxPool <kernel_shape = [16]> (b) "
+            "n = QuantizeLinear(m, t, o) p = DequantizeLinear(n, t, o) "
+            "c = Mul(b, p) d = QuantizeLinear(c, s, z) e = DequantizeLinear(d, s, z) "
+            "f = Add(p, e) g = QuantizeLinear(f, t, z) h = DequantizeLinear(g, t, z) "
+            "i = Gather <axis = 2> (p, at) j = QuantizeLinear(i, t, o) "
+            "k = DequantizeLinear(j, t, o) l = Squeeze(k, two) u = Mul(l, h) "
+            "q = QuantizeLinear(u, s, z) v = DequantizeLinear(q, s, z) y = Unsqueeze(v, two) }",
+            (int)rows[i]);
+        check_same(text, CONSTANTS({"int64[1] two", 2, 2}, {"int64[1,1] at", 0, 0}, SCALES),
+                   (struct shape){3, {2, rows[i], 16}}, 1 / 64.0f, NULL, 0);
+    }
+}
+END_TEST
+
 START_TEST(qlinear_operators_keep_channels_last)
 {
     check_same(
@@ -543,6 +567,7 @@ int main(void)
     TCase *tests = tcase_create("codes");
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
     tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
+    tcase_add_test(tests, rows_have_factors_of_their_own);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, residuals_are_added_by_convolutions);
     tcase_add_test(tests, saved_convolutions_have_channels_last);
