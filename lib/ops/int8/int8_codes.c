@@ -302,7 +302,7 @@ static bool run_stretched(struct ox_env *env, const struct pair_job *job,
                               .some = CHUNK / stretch,
                               .first = first,
                               .y = y->data};
-    if (stretch > CHUNK / 2)
+    if (stretch == 1 || stretch > CHUNK / 2)
         return false;
     ox_ranges_run(env, (s.n - 1) / s.some + 1, OX_GRAIN / CHUNK, run_stretches, &s);
     return true;
