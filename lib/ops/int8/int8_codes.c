@@ -252,62 +252,6 @@ static void run_repeated(struct ox_env *env, const struct pair_job *job,
     ox_ranges_run(env, (y->n - 1) / t.stretch + 1, OX_GRAIN / CHUNK, run_tiles, &t);
 }
 
-/* Elements that a stretch of the result each meets, as factors of rows are, a few stretches at a time. */
-
-struct stretched_job {
-    const struct pair_job *job;
-    const uint8_t *whole, *each;
-    size_t n, stretch,
-        some; /* elements of `each`, and of the result that meet one; stretches at a time */
-    bool first;
-    uint8_t *y;
-};
-
-static void run_stretches(void *arg, size_t from, size_t to)
-{
-    const struct stretched_job *s = arg;
-    uint8_t copies[CHUNK];
-    for (size_t i = from * s->some; i < to * s->some && i < s->n; i += s->some) {
-        const size_t n = s->n - i < s->some ? s->n - i : s->some, at = i * s->stretch;
-        for (size_t k = 0; k < n; k++)
-            memset(copies + k * s->stretch, s->each[i + k], s->stretch);
-        s->job->combine(n * s->stretch, s->first ? s->whole + at : copies,
-                        s->first ? copies : s->whole + at, &s->job->pair, s->y + at);
-    }
-}
-
-/* Whether `in` has the result's first axes, and 1 for the others, which are short. */
-static bool is_stretched(const struct ox_tensor *in, const struct ox_broadcast *plan)
-{
-    size_t left = in->n;
-    if (in->rank != plan->rank)
-        return false;
-    for (unsigned d = 0; d < plan->rank && left > 1; d++) {
-        if (in->dims[d] != plan->dims[d])
-            return false;
-        left /= (size_t)in->dims[d];
-    }
-    return true;
-}
-
-static bool run_stretched(struct ox_env *env, const struct pair_job *job,
-                          const struct ox_tensor *const in[2], bool first, struct ox_tensor *y)
-{
-    const size_t stretch = y->n / in[first]->n;
-    struct stretched_job s = {.job = job,
-                              .whole = in[!first]->data,
-                              .each = in[first]->data,
-                              .n = in[first]->n,
-                              .stretch = stretch,
-                              .some = CHUNK / stretch,
-                              .first = first,
-                              .y = y->data};
-    if (stretch == 1 || stretch > CHUNK / 2)
-        return false;
-    ox_ranges_run(env, (s.n - 1) / s.some + 1, OX_GRAIN / CHUNK, run_stretches, &s);
-    return true;
-}
-
 /* Inputs that are scales, each followed by its zero point, and attributes that clamp the result. */
 struct pair_ports {
     size_t a, b, y;
@@ -419,9 +363,6 @@ static enum ox_status run_pair(struct ox_run *r, bool product, struct ox_error *
     for (size_t k = 0; k < 2; k++)
         if (in[k]->n == y->n && repeats(in[!k], &plan)) {
             run_repeated(r->env, job, in, k == 0, y);
-            return OX_OK;
-        } else if (in[k]->n == y->n && is_stretched(in[!k], &plan) &&
-                   run_stretched(r->env, job, in, k == 0, y)) {
             return OX_OK;
         }
     const void *data[2] = {in[0]->data, in[1]->data};
