@@ -212,6 +212,26 @@ START_TEST(rows_have_factors_of_their_own)
 }
 END_TEST
 
+/* Floats that become codes of 16 bits and floats again are rounded while a run has them near, at either end and alone. */
+START_TEST(floats_on_a_grid_stay_in_runs)
+{
+    check_same("g (float[3,50,7] x) => (float[A,B,C] y) { "
+               "a = com.microsoft.QuantizeLinear(x, s16, z16) "
+               "b = com.microsoft.DequantizeLinear(a, s16, z16) "
+               "c = Tanh(b) d = com.microsoft.QuantizeLinear(c, t16, o16) "
+               "e = com.microsoft.DequantizeLinear(d, t16, o16) f = Mul(e, n) "
+               "h = Transpose <perm = [0,2,1]> (f) "
+               "i = QuantizeLinear(h, s, z) j = DequantizeLinear(i, s, z) "
+               "k = Softmax(j) l = com.microsoft.QuantizeLinear(k, t16, o16) "
+               "y = com.microsoft.DequantizeLinear(l, t16, o16) }",
+               CONSTANTS({"float s16", 1, 1}, {"int16 z16", -7, -7}, {"float[1] t16", 2, 2},
+                         {"uint16[1] o16", 9, 9}, {"float n", 3, 3}, {"float s", 1, 1},
+                         {"int8 z", -5, -5}),
+               (struct shape){3, {3, 50, 7}}, 2 / 64.0f,
+               WANT({"QuantizeLinear", 0}, {"DequantizeLinear", 1}, {"Elementwise", 2}));
+}
+END_TEST
+
 START_TEST(qlinear_operators_keep_channels_last)
 {
     check_same(
@@ -568,6 +588,7 @@ int main(void)
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
     tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(tests, rows_have_factors_of_their_own);
+    tcase_add_test(tests, floats_on_a_grid_stay_in_runs);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, residuals_are_added_by_convolutions);
     tcase_add_test(tests, saved_convolutions_have_channels_last);
