@@ -232,6 +232,39 @@ START_TEST(floats_on_a_grid_stay_in_runs)
 }
 END_TEST
 
+/* Around codes stands what zero is of theirs, or they themselves; other numbers keep them from moving. */
+START_TEST(codes_are_padded)
+{
+    static const struct {
+        const char *pad, *type;
+        size_t moved;
+    } of[] = {{"Pad (b, pads)", "uint8", 2},
+              {"Pad (b, pads, none)", "int8", 2},
+              {"Pad (b, two, none, axes)", "uint8", 2},
+              {"Pad <mode = \"reflect\"> (b, pads)", "uint8", 2},
+              {"Pad <mode = \"edge\"> (b, pads)", "int8", 2},
+              {"Pad (b, pads, one)", "uint8", 0}};
+    for (size_t i = 0; i < OX_COUNT(of); i++) {
+        char text[700], zero[32];
+        snprintf(zero, sizeof zero, "%s[1] q", of[i].type);
+        snprintf(text, sizeof text,
+                 "g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+                 "a = QuantizeLinear(x, s, q) b = DequantizeLinear(a, s, q) p = %s "
+                 "c = QuantizeLinear(p, s, q) d = DequantizeLinear(c, s, q) "
+                 "w = DequantizeLinear(w0, s) e = Conv(d, w) f = QuantizeLinear(e, t, q) "
+                 "y = DequantizeLinear(f, t, q) }",
+                 of[i].pad);
+        check_same(text,
+                   CONSTANTS({"int64[8] pads", 1, 1}, {"int64[2] two", 1, 1}, {"float none", 0, 0},
+                             {"float one", 64, 64}, {"int64[1] axes", 1, 1},
+                             {"int8[8,5,3,3] w0", -127, 127}, {"float[1] s", 1, 1},
+                             {"float[1] t", 2, 2}, {zero, 17, 17}),
+                   (struct shape){4, {2, 3, 9, 8}}, 2 / 64.0f,
+                   WANT({"QuantizeLinear", of[i].moved ? 1 : 2}));
+    }
+}
+END_TEST
+
 START_TEST(qlinear_operators_keep_channels_last)
 {
     check_same(
@@ -589,6 +622,7 @@ int main(void)
     tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(tests, rows_have_factors_of_their_own);
     tcase_add_test(tests, floats_on_a_grid_stay_in_runs);
+    tcase_add_test(tests, codes_are_padded);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, residuals_are_added_by_convolutions);
     tcase_add_test(tests, saved_convolutions_have_channels_last);
