@@ -85,9 +85,18 @@ bool ox_integer_conv_can(const struct ox_conv *c)
 
 /* What stands before the weights of a kernel that Winograd's filtering or lines can do. */
 struct head {
-    bool winograd, lines;
+    bool winograd, lines, zeros; /* zeros: of weights by lines */
 };
 enum { HEAD = 64 };
+
+/* Whether lines can take zero points off. */
+static bool are_negatives_bytes(const int32_t *zero, size_t n)
+{
+    for (size_t j = 0; zero && j < n; j++)
+        if (zero[j] == INT8_MIN)
+            return false;
+    return true;
+}
 
 static bool is_headed(const struct ox_integer *t, const struct ox_conv *c)
 {
@@ -124,9 +133,10 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
         struct head *head = out;
         head->winograd = form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c) &&
                          ox_integer_winograd_pack(t, env, c, weights, is_signed, to);
-        head->lines = !zero && ox_integer_lines_can(t, c);
+        head->lines = ox_integer_lines_can(t, c) && are_negatives_bytes(zero, c->groups);
+        head->zeros = zero != NULL;
         if (head->lines)
-            t->lines_pack(c, weights, is_signed ? 0 : 0x80, to);
+            t->lines_pack(c, weights, is_signed ? 0 : 0x80, zero, to);
         if (head->winograd || head->lines)
             return;
     }
@@ -150,17 +160,20 @@ static size_t frame_bytes(size_t bytes)
 }
 
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
-                            const struct ox_conv *c, bool in_signed)
+                            const struct ox_conv *c, bool in_signed, bool weight_zeros)
 {
     struct ox_integer_core k;
     size_t frame[2], bytes = 0;
+    const size_t terms = weight_zeros ? ox_integer_terms_bytes(env, c) : 0;
     describe_conv(t, c, in_signed, &k);
     ox_integer_blocks_plan(&k);
     if (needs_frame(t, c, in_signed, frame) &&
         (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
-         OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 2))
+         OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 4))
         return SIZE_MAX;
-    const size_t direct = frame_bytes(bytes) + ox_slots(env) * k.slot * sizeof(int32_t);
+    if (terms > SIZE_MAX / 4)
+        return SIZE_MAX;
+    const size_t direct = frame_bytes(bytes) + terms + ox_slots(env) * k.slot * sizeof(int32_t);
     const size_t other =
         ox_integer_winograd_can(t, c) ? ox_integer_winograd_work(t, env, c) : OX_INTEGER_LINES_WORK;
     return other > direct ? other : direct;
@@ -208,7 +221,15 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
         const struct head *head = packed;
         packed = (const char *)packed + HEAD;
         if (head->lines) {
-            ox_integer_lines_run(t, env, c, packed, in, in_signed, in_zero, out, end, work);
+            const struct ox_integer_lines lines = {.c = c,
+                                                   .zeros = work,
+                                                   .flip = in_signed ? 0x80 : 0,
+                                                   .packed = packed,
+                                                   .weight_zeros = head->zeros,
+                                                   .end = end,
+                                                   .finish = t->finish};
+            memset(work, (uint8_t)in_zero, OX_INTEGER_LINES_WORK);
+            ox_integer_lines_run(t, env, &lines, in, out);
             return false;
         }
         if (head->winograd) {
@@ -231,7 +252,9 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
     k.out_size = ox_integer_out_size(end->type);
     k.out_pixel = c->out_pixel;
     k.end = end;
-    k.sums = (int32_t *)(void *)((char *)work + bytes);
+    char *room = (char *)work + bytes; /* of terms */
+    const size_t terms = end->weight_zero ? ox_integer_terms_bytes(env, c) : 0;
+    k.sums = (int32_t *)(void *)(room + terms);
     const size_t pixels = c->in[0] * c->in[1];
     const size_t in_batch = ox_conv_in_batch(c);
     const size_t out_batch = ox_conv_out_batch(c);
@@ -246,6 +269,8 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
             k.in = work;
             k.end_of_in = k.in + bytes;
         }
+        if (terms)
+            ox_integer_terms_make(&k, env, c, room);
         ox_integer_blocks_run(&k, env);
     }
     return !k.depthwise;

@@ -171,6 +171,7 @@ struct ox_integer_lines {
     const uint8_t *in, *zeros; /* zeros: 64 bytes of what padding reads */
     uint8_t flip;
     const void *packed; /* by lines_pack() */
+    bool weight_zeros;  /* which had zero points */
     void *out;
     const struct ox_integer_end *end; /* without weight_zero */
     void (*finish)(size_t n, const int32_t *sums, int32_t row_term,
@@ -217,9 +218,10 @@ struct ox_integer {
     void (*mixed)(const struct ox_integer_mixed *m);
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them
-     * signed), and the bytes of these. */
+     * signed; less zero[channel], whose negative is a byte too; NULL: 0), and the bytes of these. */
     void (*lines)(const struct ox_integer_lines *l, size_t y0, size_t y1);
-    void (*lines_pack)(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *out);
+    void (*lines_pack)(const struct ox_conv *c, const uint8_t *weights, uint8_t flip,
+                       const int32_t *zero, void *out);
     size_t (*lines_packed)(const struct ox_conv *c);
     /* All three or none: a tile of words by PAIRS whatever the layout is, and the transforms. */
     void (*words)(const struct ox_integer_tile *t);
@@ -305,7 +307,7 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
                           enum ox_integer_form form, const void *weights, bool is_signed,
                           const int32_t *zero, void *out);
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
-                            const struct ox_conv *c, bool in_signed);
+                            const struct ox_conv *c, bool in_signed, bool weight_zeros);
 void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
                          void *out, const struct ox_integer_end *end, void *work);

@@ -216,13 +216,13 @@ static void leave_rows(const struct ox_integer_core *k, const struct ox_integer_
                        const uint8_t *const *pointers, const struct ox_integer_tile *tile, size_t m)
 {
     int32_t terms[OX_TILE_ROWS_MAX];
-    for (unsigned i = 0; b->end.weight_zero && i < tile->rows; i++)
+    for (unsigned i = 0; b->end.weight_zero && !k->terms && i < tile->rows; i++)
         terms[i] = term_of(k, pointers + i);
     const struct ox_integer_sums all = {.rows = tile->rows,
                                         .n = b->cols,
                                         .sums = tile->c - tile->col,
                                         .ld = k->block_cols,
-                                        .terms = terms,
+                                        .terms = k->terms ? ox_integer_terms_at(k, b, m) : terms,
                                         .out = k->out + (m * k->out_pixel + b->col) * k->out_size,
                                         .out_row = k->out_pixel};
     ox_integer_leave(k->t, &all, &b->end);

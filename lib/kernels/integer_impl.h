@@ -30,6 +30,8 @@ struct ox_integer_core {
     size_t out_size, out_pixel; /* bytes of an element; elements */
     const struct ox_integer_end *end;
     const uint8_t *residual; /* the image's part; NULL */
+    const int32_t *
+        terms; /* ox_integer_terms_make(), a group after another; NULL: of each row when it is at hand */
     size_t block_rows, block_cols, n_rows, n_cols;
     bool slack; /* bytes may be read past a segment's end: the weights there are 0 */
     bool
@@ -73,6 +75,17 @@ void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *fi
                               const uint8_t **a);
 int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const *a, size_t step);
 
+/* Sums of the bytes under a kernel of several taps, for weights with zero points: room for those of an image (bytes; 0: they are not made;
+ * SIZE_MAX: too many), and k->terms made there. */
+size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c);
+void ox_integer_terms_make(struct ox_integer_core *k, struct ox_env *env, const struct ox_conv *c,
+                           void *room);
+static inline const int32_t *ox_integer_terms_at(const struct ox_integer_core *k,
+                                                 const struct ox_integer_block *b, size_t m)
+{
+    return k->terms + b->group * k->rows * k->cols + m;
+}
+
 /* Strips, where the table has them: whether they pay for these outputs, how they are divided, and one such task. */
 bool ox_integer_strips_pay(const struct ox_integer_core *k);
 void ox_integer_strips_plan(struct ox_integer_core *k);
@@ -102,12 +115,11 @@ void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *
                       const struct ox_integer_end *end);
 
 bool ox_integer_is_depthwise(const struct ox_conv *c);
-/* Depthwise by lines, where the table has them and the kernel fits. The weights have no zero points. */
+/* Depthwise by lines, where the table has them and the kernel fits. run(): of all images; `lines` without in and out. */
 bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c);
 enum { OX_INTEGER_LINES_WORK = 64 }; /* bytes */
-void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
-                          void *out, const struct ox_integer_end *end, void *work);
+void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env,
+                          const struct ox_integer_lines *lines, const void *in, void *out);
 
 /* 3x3 kernels, stride 1, by Winograd's minimal filtering, exactly. Whether the table has it and the kernel is one; pays(): whether
  * for this image it is less work, with weights of four times the size. */

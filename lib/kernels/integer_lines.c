@@ -1,6 +1,4 @@
 /* Depthwise convolution of 8-bit integers by lines. */
-#include <string.h>
-
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
 
@@ -37,27 +35,19 @@ static void run_lines(void *arg, size_t task, size_t slot)
     j->t->lines(&j->lines, y, end - y < j->each ? end : y + j->each);
 }
 
-void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
-                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
-                          void *out, const struct ox_integer_end *end, void *work)
+void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env,
+                          const struct ox_integer_lines *lines, const void *in, void *out)
 {
-    struct job j = {.t = t,
-                    .lines = {.c = c,
-                              .zeros = work,
-                              .flip = in_signed ? 0x80 : 0,
-                              .packed = packed,
-                              .end = end,
-                              .finish = t->finish},
-                    .each = c->out[0]};
+    const struct ox_conv *c = lines->c;
+    struct job j = {.t = t, .lines = *lines, .each = c->out[0]};
     const size_t in_batch = ox_conv_in_batch(c);
     const size_t out_batch = ox_conv_out_batch(c);
     const double each = (double)(c->out[0] * c->out[1] * c->groups);
     if (ox_slots(env) > 1)
         j.each = ox_even_part(c->out[0], c->out[0] / (ox_slots(env) * TASKS) + 1, 1);
-    memset(work, (uint8_t)in_zero, OX_INTEGER_LINES_WORK);
     for (size_t n = 0; n < c->batch; n++) {
         j.lines.in = (const uint8_t *)in + n * in_batch;
-        j.lines.out = (char *)out + n * out_batch * ox_integer_out_size(end->type);
+        j.lines.out = (char *)out + n * out_batch * ox_integer_out_size(lines->end->type);
         ox_spread(env, (c->out[0] + j.each - 1) / j.each,
                   each * (double)(c->kernel[0] * c->kernel[1]) * WORK, run_lines, &j);
     }

@@ -98,13 +98,14 @@ static const uint8_t *find_rows(const struct strip *s, size_t m, size_t rows, si
     const bool even = k->line == k->cols * k->pixel;
     const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth && even;
     const uint8_t *in = k->in + s->b.group * k->channels;
-    for (size_t i = 0, n; i < rows && (!in_place || s->b.end.weight_zero); i += n) {
+    const bool sums = s->b.end.weight_zero && !k->terms;
+    for (size_t i = 0, n; i < rows && (!in_place || sums); i += n) {
         const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
         const uint8_t *first = in + y * k->line + x * k->pixel;
         n = even ? rows - i : ox_least(rows - i, k->cols - x);
         if (!in_place)
             lay_rows(s, first, i, n);
-        for (size_t r = 0; s->b.end.weight_zero && r < n; r++) {
+        for (size_t r = 0; sums && r < n; r++) {
             const uint8_t *segments[OX_INTEGER_SEGMENTS];
             ox_integer_find_segments(k, first + r * k->pixel, 1, segments);
             terms[i + r] = ox_integer_row_sum(k, segments, 1);
@@ -141,14 +142,14 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
             if (s.bytes)
                 continue;
             const struct ox_integer_end end = ox_integer_end_at(&b->end, j);
-            const struct ox_integer_sums all = {.rows = rows,
-                                                .n = mixed.n,
-                                                .sums = s.sums,
-                                                .ld = chunk,
-                                                .terms = terms,
-                                                .out = k->out + (m * k->out_pixel + b->col + j) *
-                                                                    k->out_size,
-                                                .out_row = k->out_pixel};
+            const struct ox_integer_sums all = {
+                .rows = rows,
+                .n = mixed.n,
+                .sums = s.sums,
+                .ld = chunk,
+                .terms = k->terms ? ox_integer_terms_at(k, b, m) : terms,
+                .out = k->out + (m * k->out_pixel + b->col + j) * k->out_size,
+                .out_row = k->out_pixel};
             ox_integer_leave(t, &all, &end);
         }
     }

@@ -146,7 +146,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         s.segments = 1;
         s.depth = k->segments * ox_round_up(k->depth, 4);
     }
-    for (unsigned i = 0; b->end.weight_zero && i < rows; i++) {
+    for (unsigned i = 0; b->end.weight_zero && !k->terms && i < rows; i++) {
         const uint8_t *segments[OX_INTEGER_SEGMENTS];
         ox_integer_find_segments(k, pixel_of(k, b, m + i), 1, segments);
         terms[i] = ox_integer_row_sum(k, segments, 1);
@@ -163,14 +163,14 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
         s.later = later.at < later.end ? later.at : NULL;
         later.at = s.later ? later.at + s.panels * each : NULL;
         k->t->strip(&s);
-        const struct ox_integer_sums all = {.rows = rows,
-                                            .n = cols,
-                                            .sums = sums,
-                                            .ld = CHUNK,
-                                            .terms = terms,
-                                            .out = k->out +
-                                                   (m * k->out_pixel + b->col + j) * k->out_size,
-                                            .out_row = k->out_pixel};
+        const struct ox_integer_sums all = {
+            .rows = rows,
+            .n = cols,
+            .sums = sums,
+            .ld = CHUNK,
+            .terms = k->terms ? ox_integer_terms_at(k, b, m) : terms,
+            .out = k->out + (m * k->out_pixel + b->col + j) * k->out_size,
+            .out_row = k->out_pixel};
         ox_integer_leave(k->t, &all, &end);
     }
 }

@@ -204,27 +204,31 @@ static void next_row(const struct ox_broadcast *b, size_t *at, size_t *offset)
     }
 }
 
-/* Short rows in which an operand is the same as in the row before: it is laid down several times, and they are one. */
-struct repeated {
+/* How an operand goes through rows that are taken together. */
+enum lying { LIES, REPEATED, SPREAD };
+
+/* Short rows are taken together where each operand lies so, or is laid down: the same row several times, or an element of each row as
+ * often as the row is long. */
+struct together {
     size_t rows; /* at most; 1: they are not short */
-    bool is[OX_BROADCAST_MAX];
-    const char *of[OX_BROADCAST_MAX]; /* what is laid down */
+    enum lying how[OX_BROADCAST_MAX];
+    const char *of[OX_BROADCAST_MAX]; /* the row that is laid down */
     _Alignas(64) char row[OX_BROADCAST_MAX][4096];
 };
 
-static void begin_repeated(const struct broadcast_job *job, struct repeated *x)
+static void begin_together(const struct broadcast_job *job, struct together *x)
 {
-    enum { LEAST = 4 };
+    enum { LEAST = 4, SPREAD_BYTES = 128 };
     const struct ox_broadcast *b = job->b;
     size_t size = 1;
     x->rows = 1;
     if (!b->depth)
         return;
     for (unsigned k = 0; k < b->n_in; k++) {
-        const size_t stride = b->strides[k][b->depth - 1];
-        x->is[k] = b->step[k] && stride == 0;
+        const size_t stride = b->strides[k][b->depth - 1], bytes = b->inner * job->in_size[k];
+        x->how[k] = stride == b->step[k] * b->inner ? LIES : b->step[k] ? REPEATED : SPREAD;
         x->of[k] = NULL;
-        if (!x->is[k] && stride != b->step[k] * b->inner)
+        if ((x->how[k] == REPEATED && stride) || (x->how[k] == SPREAD && bytes > SPREAD_BYTES))
             return;
         size = job->in_size[k] > size ? job->in_size[k] : size;
     }
@@ -234,7 +238,7 @@ static void begin_repeated(const struct broadcast_job *job, struct repeated *x)
 }
 
 /* Rows from the one at `offset` on of which all are in one run of the innermost loop and in `n` elements. */
-static size_t rows_together(const struct broadcast_job *job, const struct repeated *x,
+static size_t rows_together(const struct broadcast_job *job, const struct together *x,
                             const size_t *at, size_t n)
 {
     const struct ox_broadcast *b = job->b;
@@ -245,11 +249,33 @@ static size_t rows_together(const struct broadcast_job *job, const struct repeat
     return n / b->inner < rows ? n / b->inner : rows;
 }
 
-static const char *lay_down(const struct broadcast_job *job, struct repeated *x, unsigned k,
-                            const char *from)
+/* n copies of an element. */
+static void fill(char *to, const char *from, size_t n, size_t size)
 {
-    const size_t bytes = job->b->inner * job->in_size[k];
-    for (size_t i = 0; x->of[k] != from && i < x->rows; i++)
+    uint32_t word;
+    if (size == 1) {
+        memset(to, *from, n);
+        return;
+    }
+    if (size != sizeof word) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(to + i * size, from, size);
+        return;
+    }
+    memcpy(&word, from, sizeof word);
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * sizeof word, &word, sizeof word);
+}
+
+static const char *lay_down(const struct broadcast_job *job, struct together *x, unsigned k,
+                            const char *from, size_t rows)
+{
+    const struct ox_broadcast *b = job->b;
+    const size_t size = job->in_size[k], bytes = b->inner * size;
+    const size_t stride = b->strides[k][b->depth - 1] * size;
+    for (size_t i = 0; x->how[k] == SPREAD && i < rows; i++)
+        fill(x->row[k] + i * bytes, from + i * stride, b->inner, size);
+    for (size_t i = 0; x->how[k] == REPEATED && x->of[k] != from && i < x->rows; i++)
         memcpy(x->row[k] + i * bytes, from, bytes);
     x->of[k] = from;
     return x->row[k];
@@ -263,16 +289,16 @@ static void broadcast_task(void *arg, size_t from, size_t to)
     size_t column = from % b->inner;
     seek_row(b, from / b->inner, at, offset);
     struct ox_row row;
-    struct repeated repeated;
-    begin_repeated(job, &repeated);
-    for (unsigned k = 0; k < b->n_in; k++)
-        row.step[k] = b->step[k];
+    struct together together;
+    begin_together(job, &together);
     while (from < to) {
-        const size_t rows = column ? 1 : rows_together(job, &repeated, at, to - from);
+        const size_t rows = column ? 1 : rows_together(job, &together, at, to - from);
         row.n = b->inner - column < to - from ? b->inner - column : to - from;
         for (unsigned k = 0; k < b->n_in; k++) {
             const char *in = job->in[k] + (offset[k] + column * b->step[k]) * job->in_size[k];
-            row.in[k] = rows > 1 && repeated.is[k] ? lay_down(job, &repeated, k, in) : in;
+            const bool laid = rows > 1 && together.how[k] != LIES;
+            row.in[k] = laid ? lay_down(job, &together, k, in, rows) : in;
+            row.step[k] = laid ? 1 : b->step[k];
         }
         row.out = job->out + from * job->out_size;
         if (rows > 1) {

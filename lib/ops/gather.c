@@ -113,11 +113,14 @@ struct gathering {
 static void gather_task(void *arg, size_t from, size_t to)
 {
     const struct gathering *g = arg;
-    for (size_t some; from < to; from += some) {
-        const size_t k = from % g->n, left = g->n - k;
-        some = left < to - from ? left : to - from;
-        gather_blocks(g->out + from * g->block, g->in + from / g->n * g->row, g->index + k, some,
-                      g->block);
+    const char *in = g->in + from / g->n * g->row;
+    if (g->row == g->block && g->n == 1) { /* the only one of each row */
+        memcpy(g->out + from * g->block, in, (to - from) * g->block);
+        return;
+    }
+    for (size_t k = from % g->n, some; from < to; from += some, in += g->row, k = 0) {
+        some = g->n - k < to - from ? g->n - k : to - from;
+        gather_blocks(g->out + from * g->block, in, g->index + k, some, g->block);
     }
 }
 

@@ -361,7 +361,7 @@ static void bench_integer(const struct ox_compute *probe, enum ox_cpu level, con
     v.in = numbers(l->side * l->side * l->in);
     v.out = numbers(out * out * l->out);
     v.packed = numbers(ox_integer_conv_packed(t, &v.c, OX_INTEGER_ANY));
-    v.work = numbers(ox_integer_conv_work(t, NULL, &v.c, false));
+    v.work = numbers(ox_integer_conv_work(t, NULL, &v.c, false, false));
     for (size_t j = 0; j < l->out; j++)
         scale[j] = 0x1p-10F; /* of a quantized layer's size: larger ones leave by another way */
     v.end.scale = scale;

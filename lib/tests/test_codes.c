@@ -48,7 +48,7 @@ static void add_constants(struct ox_strbuf *text, const struct constant *list, s
 
 struct shape {
     unsigned rank;
-    int64_t dims[4];
+    int64_t dims[5];
 };
 
 static void run_level(const char *text, int level, unsigned threads, struct shape shape, float *out,
@@ -165,6 +165,106 @@ START_TEST(convolutions_and_sums_stay_in_codes)
 END_TEST
 
 /* A network of QLinear operators: pixel by pixel, with one turn of the map at either end. */
+START_TEST(convolutions_of_volumes_stay_in_codes)
+{
+    check_same("g (float[2,4,5,6,7] x) => (float[A,B,C,D,E] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "w = DequantizeLinear <axis = 0> (w0, ws, wz) bias = DequantizeLinear(b0, bs) "
+               "c = Conv <pads = [1,1,1,0,1,1], strides = [2,1,1], group = 2> (b, w, bias) "
+               "r = Relu(c) d = QuantizeLinear(r, t, o) e = DequantizeLinear(d, t, o) "
+               "v = DequantizeLinear(v0, s) y = Conv(e, v) }",
+               CONSTANTS({"int8[6,2,3,3,3] w0", -127, 127}, {"float[6] ws", 1, 9},
+                         {"int8[6] wz", 0, 0}, {"int32[6] b0", -900, 900}, {"float[1] bs", 1, 1},
+                         {"int8[5,6,1,1,1] v0", -127, 127}, SCALES),
+               (struct shape){5, {2, 4, 5, 6, 7}}, 2 / 64.0f,
+               WANT({"IntegerConv", 2}, {"Conv", 0}, {"Relu", 0}, {"DequantizeLinear", 0}));
+    check_same("g (float[1,3,4,6,7] x) => (float[A,B,C,D,E] y) { "
+               "q, a, z = DynamicQuantizeLinear(x) c = ConvInteger(q, w0, z, wz) "
+               "f = Cast <to = 1> (c) s = Mul(a, ws) p = Mul(f, s) y = Add(p, bias) }",
+               CONSTANTS({"int8[8,3,2,3,3] w0", -127, 127}, {"int8 wz", 0, 0},
+                         {"float[8,1,1,1] ws", 1, 4}, {"float[1,8,1,1,1] bias", -64, 64}),
+               (struct shape){5, {1, 3, 4, 6, 7}}, 1e-2f,
+               WANT({"IntegerConv", 1}, {"Add", 0}, {"Cast", 0}));
+}
+END_TEST
+
+/* Each element of the second operand meets a short stretch of the first, and the other way round; a Gather of all that an axis has. */
+START_TEST(rows_have_factors_of_their_own)
+{
+    static const int64_t rows[] = {1, 7, 150};
+    for (size_t i = 0; i < OX_COUNT(rows); i++) {
+        char text[900];
+        snprintf(
+            text, sizeof text,
+            "g (float[2,%d,16] x) => (float[A,B,C,D] y) { "
+            "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+            "m = MaxPool <kernel_shape = [16]> (b) "
+            "n = QuantizeLinear(m, t, o) p = DequantizeLinear(n, t, o) "
+            "c = Mul(b, p) d = QuantizeLinear(c, s, z) e = DequantizeLinear(d, s, z) "
+            "f = Add(p, e) g = QuantizeLinear(f, t, z) h = DequantizeLinear(g, t, z) "
+            "i = Gather <axis = 2> (p, at) j = QuantizeLinear(i, t, o) "
+            "k = DequantizeLinear(j, t, o) l = Squeeze(k, two) u = Mul(l, h) "
+            "q = QuantizeLinear(u, s, z) v = DequantizeLinear(q, s, z) y = Unsqueeze(v, two) }",
+            (int)rows[i]);
+        check_same(text, CONSTANTS({"int64[1] two", 2, 2}, {"int64[1,1] at", 0, 0}, SCALES),
+                   (struct shape){3, {2, rows[i], 16}}, 1 / 64.0f, NULL, 0);
+    }
+}
+END_TEST
+
+/* Floats that become codes of 16 bits and floats again are rounded while a run has them near, at either end and alone. */
+START_TEST(floats_on_a_grid_stay_in_runs)
+{
+    check_same("g (float[3,50,7] x) => (float[A,B,C] y) { "
+               "a = com.microsoft.QuantizeLinear(x, s16, z16) "
+               "b = com.microsoft.DequantizeLinear(a, s16, z16) "
+               "c = Tanh(b) d = com.microsoft.QuantizeLinear(c, t16, o16) "
+               "e = com.microsoft.DequantizeLinear(d, t16, o16) f = Mul(e, n) "
+               "h = Transpose <perm = [0,2,1]> (f) "
+               "i = QuantizeLinear(h, s, z) j = DequantizeLinear(i, s, z) "
+               "k = Softmax(j) l = com.microsoft.QuantizeLinear(k, t16, o16) "
+               "y = com.microsoft.DequantizeLinear(l, t16, o16) }",
+               CONSTANTS({"float s16", 1, 1}, {"int16 z16", -7, -7}, {"float[1] t16", 2, 2},
+                         {"uint16[1] o16", 9, 9}, {"float n", 3, 3}, {"float s", 1, 1},
+                         {"int8 z", -5, -5}),
+               (struct shape){3, {3, 50, 7}}, 2 / 64.0f,
+               WANT({"QuantizeLinear", 0}, {"DequantizeLinear", 1}, {"Elementwise", 2}));
+}
+END_TEST
+
+/* Around codes stands what zero is of theirs, or they themselves; other numbers keep them from moving. */
+START_TEST(codes_are_padded)
+{
+    static const struct {
+        const char *pad, *type;
+        size_t moved;
+    } of[] = {{"Pad (b, pads)", "uint8", 2},
+              {"Pad (b, pads, none)", "int8", 2},
+              {"Pad (b, two, none, axes)", "uint8", 2},
+              {"Pad <mode = \"reflect\"> (b, pads)", "uint8", 2},
+              {"Pad <mode = \"edge\"> (b, pads)", "int8", 2},
+              {"Pad (b, pads, one)", "uint8", 0}};
+    for (size_t i = 0; i < OX_COUNT(of); i++) {
+        char text[700], zero[32];
+        snprintf(zero, sizeof zero, "%s[1] q", of[i].type);
+        snprintf(text, sizeof text,
+                 "g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+                 "a = QuantizeLinear(x, s, q) b = DequantizeLinear(a, s, q) p = %s "
+                 "c = QuantizeLinear(p, s, q) d = DequantizeLinear(c, s, q) "
+                 "w = DequantizeLinear(w0, s) e = Conv(d, w) f = QuantizeLinear(e, t, q) "
+                 "y = DequantizeLinear(f, t, q) }",
+                 of[i].pad);
+        check_same(text,
+                   CONSTANTS({"int64[8] pads", 1, 1}, {"int64[2] two", 1, 1}, {"float none", 0, 0},
+                             {"float one", 64, 64}, {"int64[1] axes", 1, 1},
+                             {"int8[8,5,3,3] w0", -127, 127}, {"float[1] s", 1, 1},
+                             {"float[1] t", 2, 2}, {zero, 17, 17}),
+                   (struct shape){4, {2, 3, 9, 8}}, 2 / 64.0f,
+                   WANT({"QuantizeLinear", of[i].moved ? 1 : 2}));
+    }
+}
+END_TEST
+
 START_TEST(qlinear_operators_keep_channels_last)
 {
     check_same(
@@ -519,6 +619,10 @@ int main(void)
     Suite *suite = suite_create("codes");
     TCase *tests = tcase_create("codes");
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
+    tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
+    tcase_add_test(tests, rows_have_factors_of_their_own);
+    tcase_add_test(tests, floats_on_a_grid_stay_in_runs);
+    tcase_add_test(tests, codes_are_padded);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, residuals_are_added_by_convolutions);
     tcase_add_test(tests, saved_convolutions_have_channels_last);

@@ -329,7 +329,8 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
     ck_assert(ox_integer_conv_can(&c));
     const enum ox_integer_form form = zeros ? OX_INTEGER_COMPACT : OX_INTEGER_ANY;
     struct guarded packed = guarded_new(d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
-    struct guarded work = guarded_new(d, ox_integer_conv_work(t, NULL, &c, x.a_signed) / 4, false);
+    struct guarded work = guarded_new(
+        d, ox_integer_conv_work(t, NULL, &c, x.a_signed, end.weight_zero != NULL) / 4, false);
     ox_integer_conv_pack(t, NULL, &c, form, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
                          packed.at);
     ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
@@ -574,7 +575,8 @@ START_TEST(sums_of_the_largest_convolutions_are_exact)
     static int32_t out[SIDE * SIDE * OUT];
     struct guarded packed =
         guarded_new(&d, ox_integer_conv_packed(t, &c, OX_INTEGER_ANY) / 4, false);
-    struct guarded work = guarded_new(&d, ox_integer_conv_work(t, NULL, &c, false) / 4, false);
+    struct guarded work =
+        guarded_new(&d, ox_integer_conv_work(t, NULL, &c, false, false) / 4, false);
     const struct ox_integer_end end = {.type = OX_INTEGER_I32};
     memset(in.at, 0xff, (SIDE + 2) * (SIDE + 2) * channels);
     memset(w.at, 0x80, OUT * channels * 9); /* -128 */

@@ -184,12 +184,15 @@ static struct shape result_shape(const struct shape *a, const struct shape *b)
 
 START_TEST(random_shapes_broadcast_as_by_index)
 {
+    static const enum ox_dtype types[] = {OX_FLOAT64, OX_FLOAT32, OX_INT32, OX_INT64};
     static double a[4096], b[4096], expected[4096];
-    for (unsigned trial = 0; trial < 400; trial++) {
-        unsigned rank = draw(6);
+    for (unsigned trial = 0; trial < 1200; trial++) {
+        const bool wide = trial % 3 == 0;
+        const enum ox_dtype type = types[trial % OX_COUNT(types)];
+        unsigned rank = draw(wide ? 4 : 6);
         int64_t full[5];
         for (unsigned i = 0; i < rank; i++)
-            full[i] = draw(12) ? 1 + draw(4) : 0;
+            full[i] = draw(12) ? 1 + draw(wide ? 16 : 4) : 0;
         struct shape sa = draw_shape(rank, full), sb = draw_shape(rank, full);
         struct shape r = result_shape(&sa, &sb);
         for (size_t i = 0; i < 4096; i++) {
@@ -206,9 +209,9 @@ START_TEST(random_shapes_broadcast_as_by_index)
         print_shape(&sa, ta);
         print_shape(&sb, tb);
         print_shape(&r, tr);
-        struct one_op *op = two("Sub", 13, OX_FLOAT64, ta, a, sa.n, tb, b, sb.n);
+        struct one_op *op = two("Sub", 13, type, ta, a, sa.n, tb, b, sb.n);
         ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s - %s: %s", ta, tb, one_op_error(op));
-        one_op_expect(op, 0, OX_FLOAT64, tr, 0, expected, r.n);
+        one_op_expect(op, 0, type, tr, 0, expected, r.n);
         one_op_free(op);
     }
 }

@@ -11,10 +11,12 @@ struct move {
 };
 
 static const struct move moves[] = {
-    {"Concat", 4, false}, {"DepthToSpace", 1, false}, {"Expand", 8, false},   {"Flatten", 9, true},
-    {"Gather", 1, false}, {"MaxPool", 12, false},     {"Reshape", 5, true},   {"Resize", 10, false},
-    {"Slice", 1, false},  {"SpaceToDepth", 1, true},  {"Split", 2, false},    {"Squeeze", 1, true},
-    {"Tile", 6, false},   {"Transpose", 1, true},     {"Unsqueeze", 1, true},
+    {"Concat", 4, false},   {"DepthToSpace", 1, false}, {"Expand", 8, false},
+    {"Flatten", 9, true},   {"Gather", 1, false},       {"MaxPool", 12, false},
+    {"Pad", 11, false},     {"Reshape", 5, true},       {"Resize", 10, false},
+    {"Slice", 1, false},    {"SpaceToDepth", 1, true},  {"Split", 2, false},
+    {"Squeeze", 1, true},   {"Tile", 6, false},         {"Transpose", 1, true},
+    {"Unsqueeze", 1, true},
 };
 
 static const struct move *find(const struct ox_node *node)
@@ -56,15 +58,40 @@ static void insert_dequantize(struct ox_rewrite *rw, struct ox_node *before,
     ox_rw_insert(rw, before, "DequantizeLinear", "", to->name, in, codes->zero ? 3 : 2, &to, 1);
 }
 
+/* Whether what a Pad puts around data is none of these, or zeros. */
+static bool pads_zeros(struct ox_rewrite *rw, const struct ox_node *node, bool *zeros)
+{
+    struct ox_value *value = ox_input(node, 2);
+    struct ox_codes codes;
+    double number = 0;
+    *zeros = strcmp(ox_attr_string(node, "mode", "constant"), "constant") == 0;
+    if (!*zeros || !value || (ox_const_scalar(rw, value, &number) && number == 0))
+        return true;
+    return ox_codes_of_one(rw, value, &codes) && ox_const_scalar(rw, codes.codes, &number) &&
+           number == codes.zero_is;
+}
+
+/* ... which codes have for zero. */
+static void pad_by_codes(struct ox_rewrite *rw, struct ox_node *node, const struct ox_codes *codes)
+{
+    struct ox_value *in[4] = {ox_input(node, 0), ox_input(node, 1), codes->zero, ox_input(node, 3)};
+    ox_rw_become(rw, node, "Pad", "", in, in[3] ? 4 : in[2] ? 3 : 2);
+}
+
 static bool dequantize_later(struct ox_rewrite *rw, struct ox_node *node, struct ox_node *next)
 {
     struct ox_codes first, other;
+    bool zeros = false;
     if (!find(node) || !moves_codes(rw, node, &first) || ox_node_opset(node) < 10)
+        return false;
+    if (ox_is_op(node, "Pad") && !pads_zeros(rw, node, &zeros))
         return false;
     for (size_t i = 0, n = n_data(node); i < n; i++) {
         ox_codes_of_one(rw, node->inputs[i], &other);
         ox_rw_set_input(rw, node, i, other.codes);
     }
+    if (zeros)
+        pad_by_codes(rw, node, &first);
     for (size_t k = 0; k < node->n_outputs; k++) {
         struct ox_value *out = node->outputs[k];
         if (!out)

@@ -153,7 +153,7 @@ static bool on_conv(struct ox_rewrite *rw, struct ox_node *node)
         (!w.one && w.axis != 0))
         return false;
     const struct ox_stored *weights = ox_rw_stored(rw, w.codes);
-    if (!weights || weights->rank < 3 || weights->rank > 4 || ox_rw_stored(rw, x.codes) ||
+    if (!weights || weights->rank < 3 || weights->rank > 5 || ox_rw_stored(rw, x.codes) ||
         ox_rank_of(rw, x.codes) != (int)weights->rank)
         return false;
     if (!has_few_taps(node, weights) || weights->dims[1] < 1)
@@ -339,7 +339,7 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_value *w_scale =
         scales_along(rw, scales->inputs[which], conv ? weights->rank : 1, conv, n);
     const bool shaped =
-        conv ? (weights->rank == 3 || weights->rank == 4) && has_few_taps(node, weights)
+        conv ? weights->rank >= 3 && weights->rank <= 5 && has_few_taps(node, weights)
              : weights->rank == 2;
     if (!w_scale || !shaped || ox_rank_of(rw, a_scale) != 0 || ox_rank_of(rw, node->inputs[0]) < 2)
         return false;

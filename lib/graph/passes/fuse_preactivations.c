@@ -19,6 +19,12 @@ static bool is_chain(const struct ox_node *node)
            !ox_node_attr(node, "from") && !ox_node_attr(node, "to") && !ox_node_attr(node, "table");
 }
 
+/* Whether a step of that kind names inputs. */
+static bool names_inputs(int64_t kind)
+{
+    return kind == OX_STEP_LEFT || kind == OX_STEP_RIGHT || kind == OX_STEP_NORM;
+}
+
 /* Inputs are behind those of the convolution: `by` further on. */
 static bool move_steps(const struct ox_node *chain, struct ox_node *node, int64_t by)
 {
@@ -28,7 +34,7 @@ static bool move_steps(const struct ox_node *chain, struct ox_node *node, int64_
     const int64_t *steps = ox_attr_ints(chain, "steps", &n);
     memcpy(field, steps, n * sizeof *field);
     for (size_t i = 0; i < n; i += OX_STEP_FIELDS)
-        if (field[i + OX_STEP_KIND] != OX_STEP_UNARY && field[i + OX_STEP_KIND] != OX_STEP_SOFTMAX)
+        if (names_inputs(field[i + OX_STEP_KIND]))
             field[i + OX_STEP_A] += by;
     return ox_node_set_ints(node, "steps", field, n) &&
            (!joined || ox_node_set_int(node, "joined", joined + by));

@@ -220,6 +220,42 @@ static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
     return true;
 }
 
+/* Whether the input is one constant number (NULL: 0), and which. */
+static bool is_number(struct ox_rewrite *rw, const struct ox_value *value, double *number)
+{
+    *number = 0;
+    return !value || (ox_const_scalar(rw, value, number) && ox_rank_of(rw, value) <= 1);
+}
+
+/* What a node quantizes to codes of 16 bits that nobody sees but the DequantizeLinear that makes floats of them again. Gives that. */
+static struct ox_node *take_grid(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
+                                 struct ox_value *value)
+{
+    struct ox_node *back = ox_is_quantize(node) && node->n_outputs == 1 && is_float(rw, value)
+                               ? ox_rw_only_user(rw, node->outputs[0])
+                               : NULL;
+    double scale[2], zero[2];
+    if (!back || !ox_is_dequantize(back) || node->inputs[0] != value ||
+        back->inputs[0] != node->outputs[0] || !is_float(rw, back->outputs[0]) ||
+        !is_float(rw, ox_input(node, 1)) || run->n_steps + 2 > OX_MOST_STEPS ||
+        ox_attr_int(node, "block_size", 0) || ox_attr_int(node, "precision", 0) > OX_FLOAT32)
+        return NULL;
+    const struct ox_node *const nodes[2] = {node, back};
+    for (size_t i = 0; i < 2; i++)
+        if (!is_number(rw, ox_input(nodes[i], 1), &scale[i]) ||
+            !is_number(rw, ox_input(nodes[i], 2), &zero[i]))
+            return NULL;
+    const enum ox_dtype dtype = ox_dtype_of_value(rw, node->outputs[0]);
+    if (!(scale[0] > 0) || scale[0] != scale[1] || zero[0] != zero[1] ||
+        (dtype != OX_UINT16 && dtype != OX_INT16))
+        return NULL;
+    add_step(run, OX_STEP_GRID, (int64_t)dtype, bits_of((float)scale[0]), (int64_t)zero[0]);
+    run->input[0] = value;
+    run->node[run->n_nodes++] = node;
+    run->node[run->n_nodes++] = back;
+    return back;
+}
+
 /* The Concat along the last axis that makes the value for nobody but `user` and others of its kind; NULL. */
 static struct ox_node *joiner_of(struct ox_rewrite *rw, const struct ox_value *value,
                                  const struct ox_node *user)
@@ -286,6 +322,8 @@ static struct ox_value *begin(struct ox_rewrite *rw, struct run *run, struct ox_
         run->input[run->n_inputs++] = node->inputs[1];
         return node->inputs[0];
     }
+    if (take_grid(rw, run, node, ox_input(node, 0)))
+        return run->input[0];
     return take(rw, run, node, NULL) ? run->input[0] : NULL;
 }
 
@@ -326,8 +364,12 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node, struct run *run
     struct ox_codes codes;
     if (!first || is_operand(rw, node))
         return;
-    for (struct ox_node *last = node, *next; (next = ox_rw_only_user(rw, last->outputs[0]));
-         last = next) {
+    for (struct ox_node *last = run->node[run->n_nodes - 1], *next, *back;
+         (next = ox_rw_only_user(rw, last->outputs[0])); last = next) {
+        if ((back = take_grid(rw, run, next, last->outputs[0]))) {
+            next = back;
+            continue;
+        }
         if (run->n_steps && ox_codes_made(rw, next, &codes)) {
             run->to = add_codes(run, next, &codes);
             break;

@@ -45,7 +45,8 @@ static size_t lines_packed(const struct ox_conv *c)
 }
 
 /* Of a block of channels and a tap of two rows: each channel's two weights side by side; what is missing is 0. */
-static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *packed)
+static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t flip,
+                       const int32_t *zero, void *packed)
 {
     const size_t rows = c->kernel[0], cols = c->kernel[1], n = rows * cols;
     int16_t *out = packed;
@@ -57,7 +58,7 @@ static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t 
                 const size_t row = i / cols + second;
                 const size_t tap = second * taps_of(c) + row / 2 * cols + i % cols;
                 block[tap * (PIXEL / 2) + j % CHANNELS * 2 + row % 2] =
-                    ox_integer_signed(weights[j * n + i] ^ flip);
+                    (int16_t)(ox_integer_signed(weights[j * n + i] ^ flip) - (zero ? zero[j] : 0));
             }
         }
     }

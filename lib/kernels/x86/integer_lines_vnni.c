@@ -26,10 +26,10 @@ static size_t quads_of(const struct ox_conv *c)
     return (c->kernel[0] + 3) / 4;
 }
 
-/* Bytes of a block's weights. */
+/* Bytes of a block's weights, and of its zero points behind them. */
 static size_t block_bytes(const struct ox_conv *c, size_t width)
 {
-    return quads_of(c) * c->kernel[1] * PARTS * width;
+    return quads_of(c) * (c->kernel[1] + 1) * PARTS * width;
 }
 
 static size_t lines_packed(const struct ox_conv *c)
@@ -40,8 +40,10 @@ static size_t lines_packed(const struct ox_conv *c)
     return bytes;
 }
 
-/* Weights of a quad and a column: four vectors, of which vector k has channels 4k to 4k + 3 of each sixteen. */
-static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t flip, void *packed)
+/* Weights of a quad and a column: four vectors, of which vector k has channels 4k to 4k + 3 of each sixteen. Behind those of all
+ * columns what each column adds of zero points, whose place is a column more. */
+static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t flip,
+                       const int32_t *zero, void *packed)
 {
     int8_t *out = packed;
     const size_t rows = c->kernel[0], cols = c->kernel[1];
@@ -51,6 +53,9 @@ static void lines_pack(const struct ox_conv *c, const uint8_t *weights, uint8_t 
         const size_t n = left < width ? left : width;
         for (size_t j = 0; j < n; j++) {
             const size_t part = j % 16 / 4, lane = j / 16 * 4 + j % 4;
+            for (size_t r = 0; zero && r < rows; r++)
+                out[((quads_of(c) * cols + r / 4) * PARTS + part) * width + lane * 4 + r % 4] =
+                    (int8_t)-zero[at + j];
             for (size_t i = 0; i < rows * cols; i++) {
                 const size_t quad = i / cols / 4 * cols + i % cols;
                 out[(quad * PARTS + part) * width + lane * 4 + i / cols % 4] =
@@ -71,7 +76,7 @@ struct block {
     bool wide;                  /* sums may have more bits than a float */
     struct ox_integer_end end;
     size_t pixel[QUADS * COLUMNS]; /* where a tap's begin, in bytes */
-    __m512i weights[QUADS * COLUMNS * PARTS], offset[PARTS];
+    __m512i weights[QUADS * (COLUMNS + 1) * PARTS], offset[PARTS];
     __m512 scale[PARTS];
     size_t part; /* bytes of a quad's part: what is stored behind the last column lies in it too */
     __m512i
@@ -116,7 +121,7 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
     b->quads = quads_of(l->c);
     b->stride = l->c->stride[1];
     b->taps = b->quads * l->c->kernel[1];
-    for (size_t i = 0; i < b->taps * PARTS; i++)
+    for (size_t i = 0; i < (b->taps + b->quads) * PARTS; i++)
         b->weights[i] = repeated(weights + i * b->width, b->width);
     in_order(b, l->end->offset, b->offset);
     in_order(b, l->end->scale, scale);
@@ -231,11 +236,12 @@ static inline void leave_bytes(const struct block *b, const __m512i *sums, size_
 }
 
 /* n outputs of a line, from the first for which there are pixels. */
-static inline __attribute__((always_inline)) void outputs(const struct block *b, size_t n,
-                                                          char *out, const bool bytes)
+static inline __attribute__((always_inline)) void
+outputs(const struct block *b, size_t n, char *out, const bool bytes, const bool zeros)
 {
     const size_t per = b->per, taps = b->taps, part = b->part, width = b->width;
     const size_t step = b->l->c->out_pixel * (bytes ? 1 : sizeof(int32_t)) * per;
+    const size_t columns = b->l->c->kernel[1];
     const char *pixels = (const char *)b->pixels;
     for (size_t i = 0; i < n; i += per, pixels += per * width, out += step) {
         const __m512i *w = b->weights;
@@ -245,9 +251,14 @@ static inline __attribute__((always_inline)) void outputs(const struct block *b,
             sums[k] = bytes ? b->offset[k] : _mm512_setzero_si512();
         for (size_t tap = 0; tap < taps; tap++, w += PARTS) {
             const char *at = pixels + b->pixel[tap];
+            const __m512i *z = b->weights + (taps + tap / columns) * PARTS;
 #pragma GCC unroll 4
-            for (unsigned k = 0; k < PARTS; k++)
-                sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_loadu_si512(at + k * part), w[k]);
+            for (unsigned k = 0; k < PARTS; k++) {
+                const __m512i x = _mm512_loadu_si512(at + k * part);
+                sums[k] = _mm512_dpbusd_epi32(sums[k], x, w[k]);
+                if (zeros)
+                    sums[k] = _mm512_dpbusd_epi32(sums[k], x, z[k]);
+            }
         }
         if (bytes)
             leave_bytes(b, sums, n - i < per ? n - i : per, (uint8_t *)out);
@@ -303,7 +314,7 @@ struct four {
 
 /* What a block's outputs share, out of reach of what is stored. */
 struct shared {
-    struct four weights[SIDE], offset, scale;
+    struct four weights[SIDE], zeros, offset, scale;
     struct ends ends;
 };
 
@@ -372,55 +383,69 @@ leave_slide(const struct shared *h, struct slide *s, const size_t per, struct fo
     }
 }
 
+/* A column's part of sums that begin at h->offset (at 0) or go on, with what zero points add. */
+static inline __attribute__((always_inline)) struct four plus(const struct shared *h,
+                                                              struct four sums, struct four column,
+                                                              const size_t at, const bool zeros)
+{
+    sums = plus_column(sums, column, h->weights[at]);
+    return zeros ? plus_column(sums, column, h->zeros) : sums;
+}
+
 static inline __attribute__((always_inline)) void slide(const struct block *b, struct slide state,
-                                                        const size_t per, const size_t stride)
+                                                        const size_t per, const size_t stride,
+                                                        const bool zeros)
 {
     struct slide *s = &state;
     const struct shared h = {
         {four_at(b->weights), four_at(b->weights + PARTS), four_at(b->weights + 2 * PARTS)},
+        four_at(b->weights + SIDE * PARTS),
         four_at(b->offset),
         four_at(b->scale),
         *b->ends};
-    struct four column = next_column(s, per), now = plus_column(h.offset, column, h.weights[0]),
+    struct four column = next_column(s, per), now = plus(&h, h.offset, column, 0, zeros),
                 next = now;
     if (stride == 1) {
         column = next_column(s, per);
-        now = plus_column(now, column, h.weights[1]);
-        next = plus_column(h.offset, column, h.weights[0]);
+        now = plus(&h, now, column, 1, zeros);
+        next = plus(&h, h.offset, column, 0, zeros);
     }
     for (size_t n = b->l->c->out[1]; n > 0; n--) {
         column = next_column(s, per);
         if (stride == 2) {
-            now = plus_column(now, column, h.weights[1]);
+            now = plus(&h, now, column, 1, zeros);
             column = next_column(s, per);
         }
-        leave_slide(&h, s, per, plus_column(now, column, h.weights[2]));
+        leave_slide(&h, s, per, plus(&h, now, column, 2, zeros));
         if (stride == 1)
-            now = plus_column(next, column, h.weights[1]);
-        next = plus_column(h.offset, column, h.weights[0]);
+            now = plus(&h, next, column, 1, zeros);
+        next = plus(&h, h.offset, column, 0, zeros);
         if (stride == 2)
             now = next;
     }
 }
 
-static void slide_lines(const struct block *b, size_t y0, size_t y1)
+static inline __attribute__((always_inline)) void slide_by(const struct block *b, struct slide s,
+                                                           const size_t per, const bool zeros)
 {
-    const bool one = b->stride == 1;
+    if (b->stride == 1)
+        slide(b, s, per, 1, zeros);
+    else
+        slide(b, s, per, 2, zeros);
+}
+
+static inline __attribute__((always_inline)) void slide_lines(const struct block *b, size_t y0,
+                                                              size_t y1, const bool zeros)
+{
     struct slide s;
     for (size_t y = y0; y < y1; y += b->per) {
         start_slide(b, y, y1, &s);
-        if (b->per == 1 && one)
-            slide(b, s, 1, 1);
-        else if (b->per == 1)
-            slide(b, s, 1, 2);
-        else if (b->per == 2 && one)
-            slide(b, s, 2, 1);
+        if (b->per == 1)
+            slide_by(b, s, 1, zeros);
         else if (b->per == 2)
-            slide(b, s, 2, 2);
-        else if (one)
-            slide(b, s, 4, 1);
+            slide_by(b, s, 2, zeros);
         else
-            slide(b, s, 4, 2);
+            slide_by(b, s, 4, zeros);
     }
 }
 
@@ -458,7 +483,10 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
         weights += block_bytes(c, b.width);
         b.end = ox_integer_end_at(l->end, at);
         if (slides(l) && !b.wide) {
-            slide_lines(&b, y0, y1);
+            if (l->weight_zeros)
+                slide_lines(&b, y0, y1, true);
+            else
+                slide_lines(&b, y0, y1, false);
             continue;
         }
         const size_t most = (SPAN / c->stride[1] - beyond) / b.per * b.per;
@@ -468,10 +496,14 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
                 char *out = (char *)l->out + ((y * c->out[1] + x) * c->out_pixel + at) * size;
                 place_pixels(&b, n, beyond);
                 fill_pixels(&b, y, x);
-                if (size == 1)
-                    outputs(&b, n, out, true);
+                if (size == 1 && !l->weight_zeros)
+                    outputs(&b, n, out, true, false);
+                else if (size == 1)
+                    outputs(&b, n, out, true, true);
+                else if (!l->weight_zeros)
+                    outputs(&b, n, out, false, false);
                 else
-                    outputs(&b, n, out, false);
+                    outputs(&b, n, out, false, true);
             }
         }
     }

@@ -2,6 +2,7 @@
  * columns is widened and multiplied, so that no more than that ever lies in memory as floats. Where a node asks for no more than 8 bits of
  * the rows, they become bytes. */
 #include <stdatomic.h>
+#include <string.h>
 
 #include "kernels/dense.h"
 #include "kernels/few_bits_bytes.h"
@@ -270,16 +271,31 @@ enum ox_status ox_bits_multiply(struct ox_run *r, const struct ox_bits_product *
     return run_floats(r, &j, err);
 }
 
+/* Rows of whole blocks: zeros meet the codes with which the last block is filled up. NULL: no memory. */
+static const float *fill_up(struct ox_run *r, const struct ox_nbits *w, const float *a, size_t k,
+                            struct ox_error *err)
+{
+    float *out = k == w->k ? NULL : ox_run_work(r, w->m, k * sizeof *out, err);
+    if (k == w->k)
+        return a;
+    for (size_t i = 0; out && i < w->m; i++) {
+        memcpy(out + i * k, a + i * w->k, w->k * sizeof *out);
+        memset(out + i * k + w->k, 0, (k - w->k) * sizeof *out);
+    }
+    return out;
+}
+
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
 {
     struct ox_nbits w;
     const struct ox_tensor *a = ox_fast_in(r, 0);
     struct ox_tensor *y;
     OX_TRY(ox_nbits_read(r, &w, err));
-    if (!a || !ox_fast_in(r, 2) || w.group || w.k % w.block || w.m == 0 ||
-        (w.as_reals && !ox_fast_in(r, 3)) || (w.bias && !ox_fast_in(r, 5)))
+    if (!a || !ox_fast_in(r, 2) || w.group || w.m == 0 || (w.as_reals && !ox_fast_in(r, 3)) ||
+        (w.bias && !ox_fast_in(r, 5)))
         return OX_UNSUPPORTED;
-    struct ox_bits_product p = {.w = {.k = w.k,
+    const size_t k = w.blocks * w.block;
+    struct ox_bits_product p = {.w = {.k = k,
                                       .block = w.block,
                                       .blocks = w.blocks,
                                       .bits = w.bits,
@@ -290,9 +306,11 @@ enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
                                       .real_zeros = w.as_reals ? w.as_reals->data : NULL},
                                 .m = w.m,
                                 .n = w.n,
-                                .a = a->data,
+                                .a = fill_up(r, &w, a->data, k, err),
                                 .bias = w.bias ? w.bias->data : NULL,
                                 .as_bytes = ox_run_int(r, "accuracy_level", 0) == BYTES};
+    if (!p.a)
+        return OX_NO_MEMORY;
     int64_t dims[OX_MOST_RANK];
     ox_nbits_dims(r, &w, dims);
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, a->rank, dims, &y, err));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/affine.h"
+#include "kernels/code_rows.h"
 #include "ops/fast/fast.h"
 #include "ops/int8/int8.h"
 #include "ops/parts.h"
@@ -34,6 +35,8 @@ struct step {
     bool reversed; /* the chain's value is the right one */
     const uint8_t *codes;
     struct codes from;
+    struct ox_codes grid;
+    int32_t zero; /* of the grid, whose scale is a */
     struct ox_norm_row norm;
 };
 
@@ -126,6 +129,9 @@ static void apply(const struct ox_steps *job, const struct step *s, size_t from,
             row.y = y + i;
             job->rows->norm(job->row, &row);
         }
+    } else if (s->kind == OX_STEP_GRID) {
+        s->grid.quantize(n, x, 0, &s->a, &s->zero, other);
+        s->grid.dequantize(n, other, 0, &s->a, &s->zero, y);
     } else if (s->codes) {
         dequantize(job, &s->from, s->codes + from, n, other);
         apply_row(s, n, x, other, y);
@@ -309,6 +315,11 @@ static enum ox_status read_step(struct ox_run *r, const int64_t *field, const st
         return OX_OK;
     case OX_STEP_SOFTMAX:
         return OX_OK;
+    case OX_STEP_GRID:
+        s->grid = ox_codes(ox_cpu(), (enum ox_dtype)function);
+        s->a = float_of(field[OX_STEP_A]);
+        s->zero = (int32_t)field[OX_STEP_B];
+        return s->grid.quantize ? OX_OK : ox_run_fail(r, err, OX_INPUT, "there are no such codes");
     case OX_STEP_NORM:
         return read_norm(r, field, row, s, err);
     default:

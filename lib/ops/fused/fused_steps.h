@@ -20,6 +20,7 @@ enum ox_step_kind {
     OX_STEP_UNARY,
     OX_STEP_LEFT, /* where the chain's value stands */
     OX_STEP_RIGHT,
+    OX_STEP_GRID, /* to codes and back: FUNCTION is their type, A the scale's bits, B the zero point */
     OX_STEP_SOFTMAX, /* of rows */
     OX_STEP_NORM
 };

@@ -222,38 +222,57 @@ static void turn_layers(const struct job *job, const uint8_t *x, size_t o, uint8
     }
 }
 
+/* Maps that are turned on their way in or out, each on its own. */
+struct turning {
+    const struct job *job;
+    const char *from;
+    char *to;
+    size_t size;     /* of an element */
+    uint8_t in_zero; /* on the way in */
+};
+
+static void turn_in(void *arg, size_t i, size_t slot)
+{
+    const struct turning *t = arg;
+    const struct job *job = t->job;
+    const size_t pixels = job->c.in[0] * job->c.in[1];
+    const size_t image = job->layers.channels * job->layers.in * pixels;
+    (void)slot;
+    turn_layers(job, (const uint8_t *)t->from + i / job->layers.out * image, i % job->layers.out,
+                t->in_zero, (uint8_t *)t->to + i * job->c.in_pixel * pixels);
+}
+
 /* Data with its channels last. */
 static const uint8_t *input_of(struct ox_run *r, const struct job *job, int32_t in_zero,
                                struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, job->ports->x);
     const size_t pixels = job->c.in[0] * job->c.in[1], map = job->c.in_pixel * pixels;
-    const size_t image = job->layers.channels * job->layers.in * pixels;
     if (job->in_last || (job->rank < 5 && (job->c.in_channels == 1 || pixels == 1)))
         return x->data;
-    uint8_t *turned = ox_run_work(r, job->c.batch, map, err);
-    for (size_t i = 0; turned && i < job->c.batch; i++)
-        turn_layers(job, (const uint8_t *)x->data + i / job->layers.out * image,
-                    i % job->layers.out, (uint8_t)in_zero, turned + i * map);
-    return turned;
+    char *turned = ox_run_work(r, job->c.batch, map, err);
+    struct turning t = {job, x->data, turned, 1, (uint8_t)in_zero};
+    if (turned)
+        ox_spread(r->env, job->c.batch, (double)(job->c.batch * map), turn_in, &t);
+    return (const uint8_t *)turned;
 }
 
 /* Results with their channels second again. */
-static void turn_back(const struct job *job, size_t size, const char *from, char *to)
+static void turn_out(void *arg, size_t i, size_t slot)
 {
+    const struct turning *t = arg;
+    const struct job *job = t->job;
     const size_t channels = job->c.out_channels, pixels = job->c.out[0] * job->c.out[1];
     const size_t layers = job->layers.out, apart = layers * pixels;
-    const struct ox_bytes *bytes = ox_bytes(ox_cpu());
-    const struct ox_compute *wide = ox_compute(ox_cpu());
-    for (size_t i = 0; i < job->c.batch; i++) {
-        const char *x = from + i * channels * pixels * size;
-        char *y = to + (i / layers * channels * apart + i % layers * pixels) * size;
-        if (size == 1)
-            bytes->transpose(pixels, channels, (const uint8_t *)x, channels, (uint8_t *)y, apart);
-        else
-            wide->transpose(pixels, channels, (const float *)(const void *)x, channels,
-                            (float *)(void *)y, apart);
-    }
+    const char *x = t->from + i * channels * pixels * t->size;
+    char *y = t->to + (i / layers * channels * apart + i % layers * pixels) * t->size;
+    (void)slot;
+    if (t->size == 1)
+        ox_bytes(ox_cpu())->transpose(pixels, channels, (const uint8_t *)x, channels, (uint8_t *)y,
+                                      apart);
+    else
+        ox_compute(ox_cpu())->transpose(pixels, channels, (const float *)(const void *)x, channels,
+                                        (float *)(void *)y, apart);
 }
 
 /* A tensor of the result's shape, its channels last. */
@@ -300,14 +319,16 @@ static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, s
                           job.layers.out * job.c.out[0] * job.c.out[1] == 1;
     const uint8_t *x = input_of(r, &job, in_zero, err);
     char *out = straight ? y->data : ox_run_work(r, y->n, ox_dtype_size(dtype), err);
-    const size_t bytes = ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed);
+    const size_t bytes =
+        ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed, end.weight_zero != NULL);
     void *work = ox_run_work(r, bytes, 1, err);
     if (!x || !out || !work)
         return OX_NO_MEMORY;
     ox_integer_conv_run(job.table, r->env, &job.c, packed->packed, x, job.x_signed, in_zero, out,
                         &end, work);
+    struct turning back = {&job, out, y->data, ox_dtype_size(dtype), 0};
     if (!straight)
-        turn_back(&job, ox_dtype_size(dtype), out, y->data);
+        ox_spread(r->env, job.c.batch, (double)y->n, turn_out, &back);
     return ox_env_poll(r->env, err);
 }
 

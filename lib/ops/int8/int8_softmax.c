@@ -1,4 +1,4 @@
-/* Faster QLinearSoftmax: exponentials of the 256 differences that codes can have, and a table of results a row. */
+/* Faster QLinearSoftmax: exponentials of the 256 differences that codes can have, and a table of results a row, unless that is shorter. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "ops/fast/fast.h"
 #include "ops/int8/int8.h"
 
-enum { CODES = 256 };
+enum { CODES = 256, SHORT = 64 };
 
 struct softmax {
     const struct ox_bytes *kernels;
@@ -72,6 +72,16 @@ static void fill_table(const struct softmax *s, const double *power, double shar
     memcpy(table + CODES / 2, codes + (s->flip ^ CODES / 2), CODES / 2);
 }
 
+/* A row that is shorter than a table: each element's exponential. */
+static void softmax_short(const struct softmax *s, const uint8_t *x, const double *power,
+                          double share, uint8_t *y)
+{
+    double own[SHORT];
+    for (size_t i = 0; i < s->count; i++)
+        own[i] = power[x[i] ^ s->flip];
+    codes_of(s, s->count, own, share, y);
+}
+
 static void softmax_rows(void *arg, size_t from, size_t to)
 {
     const struct softmax *s = arg;
@@ -81,6 +91,10 @@ static void softmax_rows(void *arg, size_t from, size_t to)
         const double *power = s->power + (CODES - 1 - most);
         const double share = 1 / sum_of(s->count, x, s->flip, power);
         uint8_t table[CODES];
+        if (s->count <= SHORT) {
+            softmax_short(s, x, power, share, s->y + i * s->count);
+            continue;
+        }
         fill_table(s, power, share, (size_t)most + 1, table);
         s->kernels->look_up(s->count, x, table, s->y + i * s->count);
     }
