@@ -380,19 +380,50 @@ cleanup:
     return status;
 }
 
+/* What goes through Q and then this DQ; NULL: the node is none. */
+static const struct ox_value *rounded_by(const struct ox_node *dq)
+{
+    const struct ox_value *codes = dq->n_inputs ? dq->inputs[0] : NULL;
+    const struct ox_node *q = codes ? codes->producer : NULL;
+    if (strcmp(dq->op_type, "DequantizeLinear") != 0 || !q ||
+        strcmp(q->op_type, "QuantizeLinear") != 0 || !dq->outputs[0])
+        return NULL;
+    return q->inputs[0];
+}
+
+static bool clips(const struct ox_node *node)
+{
+    return strcmp(node->op_type, "Relu") == 0 || strcmp(node->op_type, "Clip") == 0;
+}
+
+void ox_match_clipped(const struct ox_session *a, struct ox_pair *pairs, size_t n)
+{
+    const struct ox_plan *plan = a->main;
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const struct ox_node *dq = plan->steps[i].node;
+        const struct ox_value *before = rounded_by(dq);
+        struct ox_pair *clipped = NULL;
+        bool taken = false;
+        for (size_t k = 0; before && k < n; k++) {
+            taken |= pairs[k].a == dq->outputs[0];
+            if (pairs[k].a == before && clips(pairs[k].b->producer) && !clips(before->producer))
+                clipped = &pairs[k];
+        }
+        if (clipped && !taken)
+            clipped->a = dq->outputs[0];
+    }
+}
+
 void ox_match_dequantized(const struct ox_session *a, struct ox_pair *pairs, size_t n,
                           const struct ox_strmap *pair_of)
 {
     const struct ox_plan *plan = a->main;
     for (size_t i = 0; i < plan->n_steps && n; i++) {
         const struct ox_node *dq = plan->steps[i].node;
-        const struct ox_value *codes = dq->n_inputs ? dq->inputs[0] : NULL;
-        const struct ox_node *q = codes ? codes->producer : NULL;
-        if (strcmp(dq->op_type, "DequantizeLinear") != 0 || !q ||
-            strcmp(q->op_type, "QuantizeLinear") != 0 || !q->inputs[0] || !dq->outputs[0])
+        const struct ox_value *before = rounded_by(dq);
+        if (!before)
             continue;
-        const char *name = q->inputs[0]->name;
-        uint32_t at = ox_strmap_find(pair_of, name, strlen(name));
+        uint32_t at = ox_strmap_find(pair_of, before->name, strlen(before->name));
         const char *own = dq->outputs[0]->name;
         bool paired = ox_strmap_find(pair_of, own, strlen(own)) != OX_STRMAP_NONE;
         if (at != OX_STRMAP_NONE && !paired && !pairs[at].dequantized)

@@ -50,6 +50,8 @@ const struct ox_value *ox_prints_source(const struct ox_prints *prints,
                                         const struct ox_value *value);
 void ox_prints_release(struct ox_prints *prints);
 
+/* Where A has no Relu or Clip because integers clip by themselves: what it dequantizes stands for what B clips. */
+void ox_match_clipped(const struct ox_session *a, struct ox_pair *pairs, size_t n);
 /* Where A quantizes and dequantizes a paired value: fills pair->dequantized. */
 void ox_match_dequantized(const struct ox_session *a, struct ox_pair *pairs, size_t n,
                           const struct ox_strmap *pair_of);

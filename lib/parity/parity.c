@@ -44,6 +44,7 @@ static const char *label(struct ox_parity *p, const struct ox_node *node)
 
 static enum ox_status index_pairs(struct ox_parity *p, struct ox_error *err)
 {
+    ox_match_clipped(p->walkers[OX_ROLE_A].session, p->pairs, p->n_pairs);
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         struct ox_walker *w = &p->walkers[r];
         bool is_b = r == OX_ROLE_B || r == OX_ROLE_B_DOUBLE;
