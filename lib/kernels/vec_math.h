@@ -47,10 +47,14 @@ static inline VF vm_exp(VF x)
 {
     VF n;
     VF r = vm_reduce(v_min(v_set1(89), v_max(v_set1(-104), x)), &n);
+#ifdef V_SCALED
+    return V_SCALED(v_add(vm_expm1_near_0(r), v_set1(1)), n);
+#else
     VI whole = v_to_int(n), half = vi_right(whole, 1);
     VF power = vm_power_of_2(half);
     VF p = v_fma(vm_expm1_near_0(r), power, power);
     return v_mul(p, vm_power_of_2(vi_sub(whole, half)));
+#endif
 }
 
 /* As vm_reduce(), and 2^n: for |x| < 88. The sum with 1.5 2^23 + 127 leaves the exponent's bits of 2^n at the right end. The float

@@ -235,6 +235,15 @@ EMULATED __m512 emulated_range_ps(__m512 a, __m512 b)
     return x.f;
 }
 
+EMULATED __m512 emulated_scalef_ps(__m512 a, __m512 n)
+{
+    union emulated x = {.f = a};
+    const union emulated y = {.f = n};
+    for (unsigned i = 0; i < 16; i++)
+        x.lane[i] = isnan(y.lane[i]) ? y.lane[i] : ldexpf(x.lane[i], (int)floorf(y.lane[i]));
+    return x.f;
+}
+
 EMULATED __m512i emulated_slli_epi32(__m512i a, unsigned n)
 {
     union emulated x = {.i = a};
@@ -394,6 +403,8 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm512_roundscale_ps EMULATED_ROUND
 #undef _mm512_range_ps
 #define _mm512_range_ps(a, b, how) emulated_range_ps((a), (b))
+#undef _mm512_scalef_ps
+#define _mm512_scalef_ps emulated_scalef_ps
 #undef _mm512_slli_epi32
 #define _mm512_slli_epi32 emulated_slli_epi32
 #undef _mm512_srai_epi32

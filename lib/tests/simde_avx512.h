@@ -83,6 +83,7 @@ CONVERTED(_mm512_cvtepu8_epi32, simde__m512i, int32_t, __m128i, uint8_t, 16, )
 CONVERTED(_mm512_cvtepu8_epi16, simde__m512i, int16_t, __m256i, uint8_t, 32, )
 CONVERTED(_mm512_cvtepi32_ps, simde__m512, float, simde__m512i, int32_t, 16, (float))
 CONVERTED(_mm512_cvtepi32_pd, simde__m512d, double, __m256i, int32_t, 8, )
+CONVERTED(_mm512_cvtpd_ps, __m256, float, simde__m512d, double, 8, (float))
 CONVERTED(_mm512_cvtps_pd, simde__m512d, double, __m256, float, 8, (double))
 
 /* Beyond the range of int32, and of NaN, the least. */
@@ -108,6 +109,32 @@ EMULATED simde__m512 emulated_mm512_roundscale_ps(simde__m512 v, int how)
     LANES(float, 16, x, v);
     for (int i = 0; i < 16; i++)
         x[i] = emulated_round(x[i], how);
+    VECTOR(simde__m512, x);
+}
+EMULATED simde__m512d emulated_mm512_fmaddsub_pd(simde__m512d a, simde__m512d b, simde__m512d c)
+{
+    LANES(double, 8, x, a);
+    LANES(double, 8, by, b);
+    LANES(double, 8, add, c);
+    for (int i = 0; i < 8; i++)
+        x[i] = fma(x[i], by[i], i % 2 ? add[i] : -add[i]);
+    VECTOR(simde__m512d, x);
+}
+EMULATED simde__m512d emulated_mm512_permute_pd(simde__m512d v, int how)
+{
+    LANES(double, 8, x, v);
+    double y[8];
+    for (int i = 0; i < 8; i++)
+        y[i] = x[(i & ~1) + (how >> i & 1)];
+    VECTOR(simde__m512d, y);
+}
+/* SIMDe's takes a power that is subnormal for 0. */
+EMULATED simde__m512 emulated_mm512_scalef_ps(simde__m512 v, simde__m512 n)
+{
+    LANES(float, 16, x, v);
+    LANES(float, 16, by, n);
+    for (int i = 0; i < 16; i++)
+        x[i] = isnan(by[i]) ? by[i] : ldexpf(x[i], (int)floorf(by[i]));
     VECTOR(simde__m512, x);
 }
 EMULATED simde__m512 emulated_mm512_reduce_ps(simde__m512 v, int how)
@@ -242,6 +269,14 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm512_rcp14_ps emulated_mm512_rcp14_ps
 #undef _mm512_reduce_ps
 #define _mm512_reduce_ps emulated_mm512_reduce_ps
+#undef _mm512_cvtpd_ps
+#define _mm512_cvtpd_ps emulated_mm512_cvtpd_ps
+#undef _mm512_fmaddsub_pd
+#define _mm512_fmaddsub_pd emulated_mm512_fmaddsub_pd
+#undef _mm512_permute_pd
+#define _mm512_permute_pd emulated_mm512_permute_pd
+#undef _mm512_scalef_ps
+#define _mm512_scalef_ps emulated_mm512_scalef_ps
 #undef _mm512_roundscale_ps
 #define _mm512_roundscale_ps emulated_mm512_roundscale_ps
 #undef _mm512_srai_epi32

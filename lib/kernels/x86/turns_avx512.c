@@ -2,41 +2,32 @@
 
 #include "kernels/turns.h"
 
-static inline __m512d widened(__mmask8 lanes, const float *x)
-{
-    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(lanes, x));
-}
+#define neighbours plain_neighbours
+#define halves plain_halves
+#include "kernels/turns_tmpl.h"
+#undef neighbours
+#undef halves
 
-static inline void store(float *y, __mmask8 lanes, __m512d v)
+static inline __m512d widened(const float *x)
 {
-    _mm256_mask_storeu_ps(y, lanes, _mm512_cvtpd_ps(v));
-}
-
-/* Lanes of the first n, at most eight. */
-static inline __mmask8 first(size_t n)
-{
-    return n < 8 ? (__mmask8)((1u << n) - 1) : 0xff;
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
 }
 
 /* Products are exact in double, so that a fused sum is theirs. */
-static inline void turn_eight(__mmask8 lanes, const float *c, const float *s, const float *a,
-                              const float *b, float *re, float *im)
-{
-    const __m512d cosine = widened(lanes, c), sine = widened(lanes, s);
-    const __m512d x = widened(lanes, a), y = widened(lanes, b);
-    store(re, lanes, _mm512_fmsub_pd(cosine, x, _mm512_mul_pd(sine, y)));
-    store(im, lanes, _mm512_fmadd_pd(sine, x, _mm512_mul_pd(cosine, y)));
-}
-
 static void halves(size_t n, const float *restrict c, const float *restrict s,
                    const float *restrict a, const float *restrict b, float *restrict re,
                    float *restrict im)
 {
     size_t k = 0;
-    for (; k + 8 <= n; k += 8)
-        turn_eight(0xff, c + k, s + k, a + k, b + k, re + k, im + k);
-    if (k < n)
-        turn_eight(first(n - k), c + k, s + k, a + k, b + k, re + k, im + k);
+    for (; k + 8 <= n; k += 8) {
+        const __m512d cosine = widened(c + k), sine = widened(s + k);
+        const __m512d x = widened(a + k), y = widened(b + k);
+        const __m512d first = _mm512_fmsub_pd(cosine, x, _mm512_mul_pd(sine, y));
+        const __m512d second = _mm512_fmadd_pd(sine, x, _mm512_mul_pd(cosine, y));
+        _mm256_storeu_ps(re + k, _mm512_cvtpd_ps(first));
+        _mm256_storeu_ps(im + k, _mm512_cvtpd_ps(second));
+    }
+    plain_halves(n - k, c + k, s + k, a + k, b + k, re + k, im + k);
 }
 
 /* Four pairs. */
@@ -53,17 +44,12 @@ static void neighbours(size_t n, const float *restrict c, const float *restrict 
 {
     size_t k = 0;
     for (; k + 4 <= n; k += 4) {
-        const __m512d pairs = _mm512_cvtps_pd(_mm256_loadu_ps(x + 2 * k));
         const __m256d cosine = _mm256_cvtps_pd(_mm_loadu_ps(c + k));
         const __m256d sine = _mm256_cvtps_pd(_mm_loadu_ps(s + k));
-        _mm256_storeu_ps(y + 2 * k, _mm512_cvtpd_ps(turn_four(cosine, sine, pairs)));
+        const __m512d turned = turn_four(cosine, sine, widened(x + 2 * k));
+        _mm256_storeu_ps(y + 2 * k, _mm512_cvtpd_ps(turned));
     }
-    if (k < n) {
-        const __mmask8 lanes = first(2 * (n - k)), singles = first(n - k);
-        const __m256d cosine = _mm256_cvtps_pd(_mm_maskz_loadu_ps(singles, c + k));
-        const __m256d sine = _mm256_cvtps_pd(_mm_maskz_loadu_ps(singles, s + k));
-        store(y + 2 * k, lanes, turn_four(cosine, sine, widened(lanes, x + 2 * k)));
-    }
+    plain_neighbours(n - k, c + k, s + k, x + 2 * k, y + 2 * k);
 }
 
 const struct ox_turns ox_turns_avx512 = {halves, neighbours};

@@ -61,6 +61,8 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
 #define v_andnot(a, b) _mm512_andnot_ps((a), (b))
 #define v_floor(a) _mm512_roundscale_ps((a), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
 #define v_ceil(a) _mm512_roundscale_ps((a), _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC)
+/* a 2^n of whole n, rounded once; not every instruction set has it. */
+#define V_SCALED(a, n) _mm512_scalef_ps((a), (n))
 #define v_nearest(a) _mm512_roundscale_ps((a), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define v_lt(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_LT_OQ)
 #define v_le(a, b) _mm512_cmp_ps_mask((a), (b), _CMP_LE_OQ)
