@@ -236,9 +236,9 @@ enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err)
     const bool centred = is_named(r, "LayerNormalization");
     struct norm_job job = {.n = 1};
     unsigned axis;
-    int64_t given = ox_run_int(r, "axis", -1);
+    const int64_t given = ox_run_int(r, "axis", -1), stash = ox_run_int(r, "stash_type", 1);
     if (!x || x->n == 0 || given >= (int64_t)x->rank || given < -(int64_t)x->rank ||
-        (!centred && r->n_out > 1))
+        (!centred && r->n_out > 1) || stash != OX_FLOAT32)
         return OX_UNSUPPORTED;
     OX_TRY(ox_run_axis(r, given, x->rank, &axis, err));
     for (unsigned d = axis; d < x->rank; d++)
