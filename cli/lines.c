@@ -30,7 +30,8 @@ static bool part(struct lines *lines, size_t bytes)
     if (!lines->items)
         return false;
     for (char *at = lines->text, *end = at + bytes; at < end;) {
-        size_t n = strcspn(at, "\n");
+        const char *found = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((found ? found : end) - at);
         char *next = at + n + 1;
         at[n] = '\0';
         if (n && at[n - 1] == '\r')

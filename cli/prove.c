@@ -192,18 +192,24 @@ static enum ox_status filled(struct ox_datum **out, const struct ox_tensor *like
     return status;
 }
 
+/* Of an input that was drawn: those that may be left out are NULL. */
+static const struct ox_tensor *drawn_tensor(const struct ox_datum *input)
+{
+    return input ? ox_datum_get_tensor(input) : NULL;
+}
+
 /* What an integer for each row stands for may be its length, and the longest as long as the rows of the first floats are. */
 static enum ox_status draw_lengths(const struct prove_side *side, unsigned axis,
                                    const struct proof_options *options, struct ox_error *err)
 {
     int64_t length = -1;
     for (size_t i = 0; i < side->n_inputs && length < 0; i++) {
-        const struct ox_tensor *t = ox_datum_get_tensor(side->inputs[i]);
+        const struct ox_tensor *t = drawn_tensor(side->inputs[i]);
         if (t && ox_tensor_dtype(t) == OX_FLOAT32 && ox_tensor_rank(t) > axis)
             length = ox_tensor_dims(t)[axis];
     }
     for (size_t i = 0; i < side->n_inputs && length > 0; i++) {
-        const struct ox_tensor *t = ox_datum_get_tensor(side->inputs[i]);
+        const struct ox_tensor *t = drawn_tensor(side->inputs[i]);
         if (!t || ox_tensor_rank(t) > 1 ||
             (ox_tensor_dtype(t) != OX_INT64 && ox_tensor_dtype(t) != OX_INT32))
             continue;

@@ -184,14 +184,22 @@ const struct ox_expr *ox_dim_expr(struct ox_rewrite *rw, const struct ox_value *
     return axis >= 0 && axis < (int)type->rank ? type->dims[axis] : NULL;
 }
 
+bool ox_orders_matrix(const struct ox_node *transpose, bool *turned)
+{
+    size_t n;
+    const int64_t *perm = ox_attr_ints(transpose, "perm", &n);
+    *turned = n == 0 || perm[0] == 1;
+    return n == 0 || (n == 2 && perm[0] == *turned && perm[1] == !*turned);
+}
+
 struct ox_value *ox_matrix_behind(struct ox_rewrite *rw, struct ox_value *value, bool *turned)
 {
     struct ox_node *transpose = value ? ox_made_by(rw, value, "Transpose", false) : NULL;
     struct ox_value *matrix = transpose ? ox_input(transpose, 0) : value;
     const struct ox_stored *stored = matrix ? ox_rw_stored(rw, matrix) : NULL;
-    size_t n = 0;
-    const int64_t *perm = transpose ? ox_attr_ints(transpose, "perm", &n) : NULL;
-    *turned = transpose && (n != 2 || perm[0] == 1);
+    *turned = false;
+    if (transpose && !ox_orders_matrix(transpose, turned))
+        return NULL;
     return stored && stored->rank == 2 ? matrix : NULL;
 }
 

@@ -43,6 +43,8 @@ const struct ox_tensor *ox_const_floats(struct ox_rewrite *rw, const struct ox_v
 bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const char **name,
                       float *a, float *b);
 
+/* Whether a Transpose has an order for the axes of a matrix, and whether it exchanges them. */
+bool ox_orders_matrix(const struct ox_node *transpose, bool *turned);
 /* The constant matrix that `value` is, or of which a Transpose makes it (*turned); NULL. What is tied to an embedding is too large to be
  * folded. */
 struct ox_value *ox_matrix_behind(struct ox_rewrite *rw, struct ox_value *value, bool *turned);

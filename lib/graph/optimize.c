@@ -36,7 +36,7 @@ const struct ox_pass_info *ox_passes(size_t *n)
 
 /* ---- Models that passes can trust ------------------------------------------------------------------------------- */
 
-/* Each value defined once, before it is used. What breaks that is left as it stands, for the checks that name it. */
+/* Each value defined once, before it is used, and each node as its operator asks. What breaks that is left as it stands, for the checks that name it. */
 static bool is_sound_graph(const struct ox_graph *graph)
 {
     for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -74,7 +74,8 @@ static bool is_sound(const struct ox_model *model)
     for (size_t g = 0; g < model->n_graphs; g++)
         if (!is_sound_graph(model->graphs[g]))
             return false;
-    return true;
+    struct ox_error why;
+    return ox_nodes_check(model, &why) == OX_OK;
 }
 
 /* ---- Running passes --------------------------------------------------------------------------------------------- */

@@ -175,6 +175,12 @@ void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_erro
 enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status,
                            const char *format, ...) OX_PRINTF(4, 5);
 
+/* Checks a node's arity and attributes against its schema. OX_INPUT. */
+enum ox_status ox_node_check(struct ox_env *env, const struct ox_node *node,
+                             const struct ox_schema *schema, int64_t opset, struct ox_error *err);
+/* The same of all nodes of which there is a schema: what relies on those is not to come upon others. */
+enum ox_status ox_nodes_check(const struct ox_model *model, struct ox_error *err);
+
 /* "Gather 'node_3' (opset 13)": how ox_run_fail() begins. */
 void ox_run_where(const struct ox_run *r, struct ox_strbuf *out);
 

@@ -5,7 +5,6 @@
 
 #include "kernels/cpu.h"
 #include "runtime/runtime.h"
-#include "schema/schema.h"
 
 const char *ox_quant_method_name(enum ox_quant_method method)
 {
@@ -40,22 +39,6 @@ static bool has_op(const struct ox_model *model, const char *op_type)
     return false;
 }
 
-/* Each node has the inputs, outputs and attributes of its operator, which what follows relies on. */
-static enum ox_status check_nodes(const struct ox_model *model, struct ox_error *err)
-{
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        const struct ox_graph *graph = model->graphs[g];
-        for (size_t i = 0; i < graph->n_nodes; i++) {
-            const struct ox_node *node = graph->nodes[i];
-            const int64_t opset = ox_graph_opset(graph, node->domain);
-            const struct ox_schema *schema = ox_schema_find(node->domain, node->op_type, opset);
-            if (schema)
-                OX_TRY(ox_node_check(model->env, node, schema, opset, err));
-        }
-    }
-    return OX_OK;
-}
-
 enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
                              const struct ox_quant_options *options, bool strict,
                              struct ox_error *err)
@@ -65,7 +48,7 @@ enum ox_status ox_quant_init(struct ox_quant *q, struct ox_model *model,
     ox_arena_init(&q->arena, ox_env_budget(model->env));
     if (!model->graph)
         return ox_fail(err, OX_INPUT, "the model has no graph");
-    OX_TRY(check_nodes(model, err));
+    OX_TRY(ox_nodes_check(model, err));
     q->report = ox_quant_report_new(ox_env_budget(model->env));
     if (!q->report)
         return ox_no_memory(err);

@@ -61,10 +61,8 @@ static enum ox_status add_source(struct ox_samples *s, const char *path, bool fo
     char *copy = strdup(path);
     if (!copy)
         return ox_no_memory(err);
-    struct source *source = &s->sources[s->n_sources++];
-    source->path = copy;
-    source->folder = folder;
-    source->n_feeds = folder ? 1 : 0;
+    s->sources[s->n_sources++] =
+        (struct source){.path = copy, .folder = folder, .n_feeds = folder ? 1 : 0};
     return OX_OK;
 }
 

@@ -278,8 +278,10 @@ enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uin
                        session->model->path, port->name, port->type);
     for (unsigned k = 0; k < port->rank; k++)
         chosen[k] = dims ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
-    OX_TRY(draw(session, i, seed, port->rank, chosen, &tensor, err));
-    enum ox_status status = ox_datum_of_tensor(out, tensor, err);
+    enum ox_status status = draw(session, i, seed, port->rank, chosen, &tensor, err);
+    if (status != OX_OK)
+        return ox_fail_context(err, status, "%s: input '%s'", session->model->path, port->name);
+    status = ox_datum_of_tensor(out, tensor, err);
     ox_tensor_release(tensor);
     return status;
 }

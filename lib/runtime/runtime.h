@@ -128,9 +128,6 @@ void ox_plan_release(struct ox_session *session);
 enum ox_status ox_body_find(struct ox_session *session, const struct ox_schema *schema,
                             const struct ox_function **out, struct ox_error *err);
 
-/* Checks a node's arity and attributes against its schema. */
-enum ox_status ox_node_check(struct ox_env *env, const struct ox_node *node,
-                             const struct ox_schema *schema, int64_t opset, struct ox_error *err);
 /* Whether input i may be that sparse tensor as it is; without a schema it may. */
 bool ox_step_takes_sparse(const struct ox_run *run, const struct ox_schema *schema, size_t i,
                           const struct ox_datum *datum);

@@ -20,3 +20,5 @@ onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data --max-drop 90 | 
 cp bad.npz data/b.npz
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration data; echo $?
 ls
+mkdir set && onnxtool run bad.onnxtxt --random 1 --shape a=9x3 -o set/ >/dev/null && mv set/output_0.pb set/input_0.pb
+onnxtool quantize-static m.onnxtxt -o q.onnx --calibration set; echo $?

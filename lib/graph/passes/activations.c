@@ -45,8 +45,9 @@ bool ox_activation_of(struct ox_rewrite *rw, const struct ox_node *node, const c
         return clip_bounds(rw, node, a, b);
     if (ox_is_op(node, "Gelu")) {
         const char *way = ox_attr_string(node, "approximate", "none");
-        *name = strcmp(way, "tanh") == 0 ? "GeluTanh" : "Gelu";
-        return true;
+        const bool is_tanh = strcmp(way, "tanh") == 0;
+        *name = is_tanh ? "GeluTanh" : "Gelu";
+        return is_tanh || strcmp(way, "none") == 0;
     }
     *a = ox_attr_float(node, "alpha", 1); /* of HardSigmoid, Elu, LeakyRelu, Swish */
     *b = ox_attr_float(node, "beta", 0);

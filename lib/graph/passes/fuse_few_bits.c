@@ -20,9 +20,9 @@ static struct ox_node *widening(const struct ox_rewrite *rw, const struct ox_val
                                 bool *turned)
 {
     const struct ox_node *transpose = ox_made_by(rw, value, "Transpose", true);
-    size_t n = 0;
-    const int64_t *perm = transpose ? ox_attr_ints(transpose, "perm", &n) : NULL;
-    *turned = transpose && (!perm || (n == 2 && perm[0] == 1));
+    *turned = false;
+    if (transpose && !ox_orders_matrix(transpose, turned))
+        return NULL;
     return ox_made_by(rw, transpose ? ox_input(transpose, 0) : value, "DequantizeLinear", true);
 }
 

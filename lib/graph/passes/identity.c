@@ -10,6 +10,8 @@ static bool keeps_order(const struct ox_node *node, int rank)
     const int64_t *perm = ox_attr_ints(node, "perm", &n);
     if (!perm)
         return rank >= 0 && rank <= 1;
+    if (rank >= 0 && (size_t)rank != n)
+        return false;
     for (size_t i = 0; i < n; i++)
         if (perm[i] != (int64_t)i)
             return false;

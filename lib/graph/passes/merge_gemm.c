@@ -43,9 +43,8 @@ static void take_transpose(struct ox_rewrite *rw, struct ox_node *gemm, size_t i
     const struct ox_node *turn = ox_made_by(rw, ox_input(gemm, i), "Transpose", true);
     if (!turn || !ox_input(turn, 0) || ox_rank_of(rw, turn->inputs[0]) != 2)
         return;
-    size_t n;
-    const int64_t *perm = ox_attr_ints(turn, "perm", &n);
-    if (perm && (n != 2 || perm[0] != 1 || perm[1] != 0))
+    bool turned;
+    if (!ox_orders_matrix(turn, &turned) || !turned)
         return;
     ox_rw_set_input(rw, gemm, i, turn->inputs[0]);
     rw->failed |= !ox_node_set_int(gemm, name, !ox_attr_int(gemm, name, 0));

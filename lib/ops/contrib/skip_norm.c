@@ -77,24 +77,12 @@ static enum ox_status give_statistics(struct ox_run *r, size_t i, const struct o
 
 /* ---- SkipLayerNormalization --------------------------------------------------------------------------------------- */
 
-/* skip has the shape of the input, or lacks its first axis (or has one there). */
-static bool skip_fits(const struct ox_tensor *x, const struct ox_tensor *skip)
-{
-    if (skip->rank > x->rank || skip->rank + 1 < x->rank)
-        return false;
-    unsigned lead = x->rank - skip->rank;
-    for (unsigned d = lead; d < x->rank; d++)
-        if (skip->dims[d - lead] != x->dims[d] && !(d == 0 && skip->dims[0] == 1))
-            return false;
-    return true;
-}
-
 static enum ox_status run_skip(struct ox_run *r, bool centred, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_run_in(r, 0), *skip = ox_run_in(r, 1);
     if (x->rank < 2 || x->rank > OX_MOST_RANK)
         return ox_run_fail(r, err, OX_INPUT, "the input has rank %u", x->rank);
-    if (!skip_fits(x, skip))
+    if (!ox_skip_fits(x, skip))
         return ox_run_fail(r, err, OX_INPUT, "skip does not have the shape of the input");
     struct norm_rows j = {.n = (size_t)x->dims[x->rank - 1], .centred = centred};
     j.count = j.n ? x->n / j.n : 0;

@@ -22,6 +22,8 @@ enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_binary(struct ox_run *r, struct ox_error *err);
 /* LayerNormalization after a sum: SkipLayerNormalization and SkipSimplifiedLayerNormalization. */
 enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err);
+/* Whether their skip has the shape of x, or lacks its first axis, or has one there. */
+bool ox_skip_fits(const struct ox_tensor *x, const struct ox_tensor *skip);
 enum ox_status ox_fast_embed_norm(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_embed_codes(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_gather_blocks(struct ox_run *r, struct ox_error *err);

@@ -22,13 +22,15 @@ static bool read_heads(const struct ox_tensor *in, int64_t heads, size_t *n_head
     return true;
 }
 
-/* Of truth values it is made in numbers to add: 0 and -infinity. */
+/* One with fewer columns than keys, be it one, ends in -infinity and is not for here. Of truth values it is made in numbers to
+ * add: 0 and -infinity. */
 static enum ox_status set_mask(struct ox_run *r, struct ox_heads *h, bool *fits,
                                struct ox_error *err)
 {
     const struct ox_tensor *mask = ox_run_in(r, 3);
     *fits =
-        !mask || (ox_heads_mask(h, mask) && (mask->dtype == OX_FLOAT32 || mask->dtype == OX_BOOL));
+        !mask || (mask->rank && (size_t)mask->dims[mask->rank - 1] == h->keys &&
+                  ox_heads_mask(h, mask) && (mask->dtype == OX_FLOAT32 || mask->dtype == OX_BOOL));
     if (!mask || !*fits || mask->dtype == OX_FLOAT32)
         return OX_OK;
     float *numbers = ox_run_work(r, mask->n, sizeof *numbers, err);
@@ -64,11 +66,13 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         ox_run_wants(r, 3) || ox_run_has(r, 6) || ox_run_int(r, "left_window_size", -1) >= 0 ||
         ox_run_int(r, "right_window_size", -1) >= 0 || ox_run_attr(r, "softmax_precision"))
         return OX_UNSUPPORTED;
-    int64_t kv = ox_run_int(r, "kv_num_heads", 0);
+    const int64_t kv = ox_run_int(r, "kv_num_heads", 0);
+    const int64_t mode = ox_run_int(r, "qk_matmul_output_mode", 0);
     if (!read_heads(q, ox_run_int(r, "q_num_heads", 0), &h.heads, &h.queries, &h.depth, &h.q_at) ||
         !read_heads(k, kv, &h.kv_heads, &h.keys, &size, &h.k_at) ||
         !read_heads(v, kv, &heads, &keys, &h.v_depth, &h.v_at) || size != h.depth ||
-        heads != h.kv_heads || keys != h.keys || h.heads % h.kv_heads != 0 || h.keys == 0)
+        heads != h.kv_heads || keys != h.keys || h.heads % h.kv_heads != 0 || h.keys == 0 ||
+        mode < 0 || mode > 3)
         return OX_UNSUPPORTED;
     bool fits;
     h.batch = (size_t)q->dims[0];

@@ -67,6 +67,8 @@ static bool gelu_form(const struct ox_node *node, enum ox_unary *function)
         return false;
     if (attr->s.n == 4 && memcmp(attr->s.p, "tanh", 4) == 0)
         *function = OX_UNARY_GELU_TANH;
+    else if (attr->s.n != 4 || memcmp(attr->s.p, "none", 4) != 0)
+        return false;
     return true;
 }
 

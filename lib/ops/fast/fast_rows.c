@@ -196,15 +196,21 @@ static void run_norm(struct ox_run *r, struct norm_job *job, size_t rows)
                    norm_task, job);
 }
 
-/* Whether input i has one element for each of the n of a row; *data NULL when it is omitted. */
-static bool row_input(const struct ox_run *r, size_t i, size_t n, const float **data)
+/* Whether input i has one element for each of a row, which x's dimensions from `axis` on are; *data NULL when it is omitted. */
+static bool row_input(const struct ox_run *r, size_t i, const struct ox_tensor *x, unsigned axis,
+                      const float **data)
 {
     *data = NULL;
     if (!ox_run_has(r, i))
         return true;
     const struct ox_tensor *in = ox_fast_in(r, i);
-    if (!in || in->n != n || (in->rank > 0 && (size_t)in->dims[in->rank - 1] > n))
+    if (!in || in->rank > x->rank)
         return false;
+    for (unsigned d = 0, lead = x->rank - in->rank; d < x->rank; d++) {
+        const int64_t is = d < lead ? 1 : in->dims[d - lead];
+        if (is != (d < axis ? 1 : x->dims[d]))
+            return false;
+    }
     *data = in->data;
     return true;
 }
@@ -230,15 +236,15 @@ enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err)
     const bool centred = is_named(r, "LayerNormalization");
     struct norm_job job = {.n = 1};
     unsigned axis;
-    int64_t given = ox_run_int(r, "axis", -1);
+    const int64_t given = ox_run_int(r, "axis", -1), stash = ox_run_int(r, "stash_type", 1);
     if (!x || x->n == 0 || given >= (int64_t)x->rank || given < -(int64_t)x->rank ||
-        (!centred && r->n_out > 1))
+        (!centred && r->n_out > 1) || stash != OX_FLOAT32)
         return OX_UNSUPPORTED;
     OX_TRY(ox_run_axis(r, given, x->rank, &axis, err));
     for (unsigned d = axis; d < x->rank; d++)
         job.n *= (size_t)x->dims[d];
-    if (!row_input(r, 1, job.n, &job.row.scale) ||
-        (centred && !row_input(r, 2, job.n, &job.row.shift)))
+    if (!row_input(r, 1, x, axis, &job.row.scale) ||
+        (centred && !row_input(r, 2, x, axis, &job.row.shift)))
         return OX_UNSUPPORTED;
     struct ox_tensor *y;
     OX_TRY(ox_run_out_reuse(r, 0, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
@@ -254,28 +260,30 @@ enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err)
     return OX_OK;
 }
 
+bool ox_skip_fits(const struct ox_tensor *x, const struct ox_tensor *skip)
+{
+    if (skip->rank > x->rank || skip->rank + 1 < x->rank)
+        return false;
+    unsigned lead = x->rank - skip->rank;
+    for (unsigned d = lead; d < x->rank; d++)
+        if (skip->dims[d - lead] != x->dims[d] && !(d == 0 && skip->dims[0] == 1))
+            return false;
+    return true;
+}
+
 /* Inputs: x, skip, scale, then of LayerNormalization shift, then bias. Outputs: y, and as the last the sum. */
 enum ox_status ox_fast_skip_norm(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0), *skip = ox_fast_in(r, 1);
     const bool centred = is_named(r, "SkipLayerNormalization");
-    if (!x || !skip || x->n == 0 || x->rank < 1 || skip->rank < 1 ||
-        skip->dims[skip->rank - 1] != x->dims[x->rank - 1] || skip->n == 0 || x->n % skip->n != 0 ||
-        skip->rank > x->rank || ox_run_wants(r, 1) || ox_run_wants(r, 2))
-        return OX_UNSUPPORTED;
-    for (unsigned d = 0; d + 1 < skip->rank; d++) {
-        /* Only whole leading dimensions may be missing or 1. */
-        if (skip->n != x->n && skip->dims[d] != 1 &&
-            skip->dims[d] != x->dims[x->rank - skip->rank + d])
-            return OX_UNSUPPORTED;
-    }
-    if (skip->n != x->n && (skip->rank < 2 || x->rank < 2 ||
-                            skip->n != (size_t)(x->dims[x->rank - 1] * x->dims[x->rank - 2])))
+    if (!x || !skip || x->n == 0 || x->rank < 2 || !ox_skip_fits(x, skip) || ox_run_wants(r, 1) ||
+        ox_run_wants(r, 2))
         return OX_UNSUPPORTED;
     struct norm_job job = {.n = (size_t)x->dims[x->rank - 1]};
-    if (!row_input(r, 2, job.n, &job.row.scale) ||
-        (centred && !row_input(r, 3, job.n, &job.row.shift)) ||
-        !row_input(r, centred ? 4 : 3, job.n, &job.row.bias))
+    const unsigned last = x->rank - 1;
+    if (!row_input(r, 2, x, last, &job.row.scale) ||
+        (centred && !row_input(r, 3, x, last, &job.row.shift)) ||
+        !row_input(r, centred ? 4 : 3, x, last, &job.row.bias))
         return OX_UNSUPPORTED;
     struct ox_tensor *y, *sum = NULL;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
@@ -299,8 +307,9 @@ enum ox_status ox_run_own_norm(struct ox_run *r, struct ox_error *err)
     if (!x || x->rank == 0 || (skip && skip->n != x->n))
         return ox_run_fail(r, err, OX_INPUT, "the inputs do not fit each other");
     struct norm_job job = {.n = (size_t)x->dims[x->rank - 1]};
-    if (!row_input(r, 1, job.n, &job.row.scale) || !row_input(r, 2, job.n, &job.row.shift) ||
-        !row_input(r, 4, job.n, &job.row.bias))
+    const unsigned last = x->rank - 1;
+    if (!row_input(r, 1, x, last, &job.row.scale) || !row_input(r, 2, x, last, &job.row.shift) ||
+        !row_input(r, 4, x, last, &job.row.bias))
         return ox_run_fail(r, err, OX_INPUT, "scale, shift or bias has not %zu elements", job.n);
     struct ox_tensor *y, *sum = NULL;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
