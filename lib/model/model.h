@@ -277,7 +277,8 @@ struct ox_model {
     bool names_collected;
     unsigned fresh_names;
     const struct ox_model
-        *origin; /* of a copy: whose map, messages and expressions it uses; NULL */
+        *origin;                /* of a copy: whose map, messages and expressions it uses; NULL */
+    struct ox_origins *origins; /* of constants that quantizing folded (quant/unfold.h); NULL */
 };
 
 struct ox_owned {

@@ -5,6 +5,7 @@
 #include "graph/match.h"
 #include "model/name.h"
 #include "quant/quant.h"
+#include "quant/unfold.h"
 
 /* ---- Batch normalization into the convolution before it ----------------------------------------------------------- */
 
@@ -283,6 +284,8 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
         if (status == OX_OK)
             status = add_turned_weights(&q, model->graphs[g], &plan.fold_bytes, err);
     }
+    if (status == OX_OK && !options->compat_ort)
+        status = ox_quant_keep_origins(&q, err);
     if (status == OX_OK && !options->compat_ort) {
         status = ox_rewrite_model(model, &plan, NULL, err);
         for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {

@@ -3,6 +3,7 @@
 
 #include "quant/quant.h"
 #include "quant/tied.h"
+#include "quant/unfold.h"
 
 static enum ox_status drop_inits(struct ox_quant *q, struct ox_graph *graph, struct ox_error *err)
 {
@@ -113,9 +114,14 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
     OX_TRY(ox_quant_tie(q, err));
+    for (size_t g = 0; g < model->n_graphs && !q->options->compat_ort && !q->options->weight_only;
+         g++)
+        if (!model->graphs[g]->function)
+            OX_TRY(ox_quant_shrink_scaled(q, model->graphs[g], err));
     if (!q->options->compat_ort)
         OX_TRY(ox_quant_share_bodies(q, err));
     OX_TRY(ox_quant_drop_inits(q, err));
+    OX_TRY(ox_quant_unfold(q, err));
     for (size_t g = 0; g < model->n_graphs; g++) {
         OX_TRY(ox_quant_narrow_weights(q, model->graphs[g], err));
         OX_TRY(ox_graph_sort(model->graphs[g], err));

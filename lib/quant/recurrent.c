@@ -1,11 +1,14 @@
-/* Weights of recurrent layers as integers. What runs is float: Cast and Mul make it of the integers, which runtimes fold when they
+/* Weights of recurrent layers, and those that styles scale, as integers. What runs is float: Cast and Mul make it of the integers, which runtimes fold when they
  * load the model (they do not fold DequantizeLinear, and pack weights only that are constant). */
 #include <string.h>
 
+#include "graph/match.h"
 #include "quant/quant.h"
 
-/* [directions, rows, columns] with a scale a row. */
-static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t input,
+enum { SCALED_LEAST = 4096, SCALED_RANK = 8, SCALED_DEPTH = 12 };
+
+/* With a scale for each place of the axes up to `axis`: of [directions, rows, columns] a row. */
+static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t input, unsigned axis,
                              struct ox_error *err)
 {
     struct ox_value *value = node->inputs[input];
@@ -15,17 +18,20 @@ static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t in
     struct ox_qparams params;
     enum ox_dtype real;
     OX_TRY(ox_quant_values(q, value, &in, &real, err));
-    const int64_t flat[] = {in->dims[0] * in->dims[1], in->dims[2]};
-    const int64_t scales[] = {in->dims[0], in->dims[1], 1};
+    int64_t flat[] = {1, 1}, scales[SCALED_RANK];
+    for (unsigned d = 0; d < in->rank; d++) {
+        flat[d > axis] *= in->dims[d];
+        scales[d] = d > axis ? 1 : in->dims[d];
+    }
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&rows, in, 2, flat, err));
     OX_TRY_CLEANUP(ox_qparams_of_tensor(&params, &q->arena, rows, 0, ox_quant_stored_type(q), real,
                                         true, false, false, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, rows, &params, err));
     ox_quant_report_add_constant(q->report, value, "weight", rows, integers, &params);
-    OX_TRY_CLEANUP(ox_tensor_view(&shaped, integers, 3, in->dims, err));
+    OX_TRY_CLEANUP(ox_tensor_view(&shaped, integers, in->rank, in->dims, err));
     OX_TRY_CLEANUP(ox_qparams_tensors(&params, budget, &scale, &zero, err));
-    OX_TRY_CLEANUP(ox_tensor_view(&column, scale, 3, scales, err));
+    OX_TRY_CLEANUP(ox_tensor_view(&column, scale, in->rank, scales, err));
     struct ox_graph *graph = node->graph;
     const char *name = ox_quant_name(q, value->name, "_quantized");
     const char *scale_name = ox_quant_name(q, value->name, "_scale");
@@ -72,6 +78,61 @@ enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *nod
         }
     }
     for (size_t i = 1; i < 3; i++)
-        OX_TRY(shrink(q, node, i, err));
+        OX_TRY(shrink(q, node, i, 1, err));
+    return OX_OK;
+}
+
+/* ---- Weights that a style computed at run time scales -------------------------------------------------------------- */
+
+/* A large constant of float32 that the Mul alone reads; its first axis of more than one place. -1: it is none. */
+static int scaled_axis(const struct ox_quant_uses *uses, const struct ox_value *value)
+{
+    const struct ox_stored *stored =
+        value && !value->outer && value->id < uses->n_values ? value->init : NULL;
+    size_t n;
+    if (!stored || stored->dtype != OX_FLOAT32 || value->is_input || value->is_output ||
+        uses->captured[value->id] || ox_quant_n_uses(uses, value) != 1 ||
+        stored->rank > SCALED_RANK || !ox_dims_count(stored->rank, stored->dims, &n) ||
+        n < SCALED_LEAST)
+        return -1;
+    unsigned axis = 0;
+    while (stored->dims[axis] == 1)
+        axis++;
+    return axis + 1 < stored->rank ? (int)axis : -1;
+}
+
+/* What the value is made of by factors and moves alone. */
+static enum ox_status shrink_behind(struct ox_quant *q, const struct ox_quant_uses *uses,
+                                    const struct ox_value *value, unsigned depth,
+                                    struct ox_error *err)
+{
+    static const char *const moves[] = {
+        "Reshape", "Transpose", "Unsqueeze", "Squeeze", "QuantizeLinear", "DequantizeLinear", NULL};
+    struct ox_node *node = value && !value->outer ? value->producer : NULL;
+    if (!node || !depth)
+        return OX_OK;
+    if (ox_is_any_op(node, moves))
+        return shrink_behind(q, uses, node->inputs[0], depth - 1, err);
+    for (size_t i = 0; ox_is_op(node, "Mul") && i < 2; i++) {
+        const int axis = scaled_axis(uses, node->inputs[i]);
+        if (axis < 0)
+            OX_TRY(shrink_behind(q, uses, node->inputs[i], depth - 1, err));
+        else if (!ox_value_stored(node->inputs[1 - i]))
+            OX_TRY(shrink(q, node, i, (unsigned)axis, err));
+    }
+    return OX_OK;
+}
+
+enum ox_status ox_quant_shrink_scaled(struct ox_quant *q, struct ox_graph *graph,
+                                      struct ox_error *err)
+{
+    static const char *const convolutions[] = {"Conv", "ConvTranspose", NULL};
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    for (size_t i = 0, n = graph->n_nodes; i < n; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        if (ox_is_any_op(node, convolutions) && node->n_inputs > 1 && !ox_quant_unwanted(q, node))
+            OX_TRY(shrink_behind(q, &uses, node->inputs[1], SCALED_DEPTH, err));
+    }
     return OX_OK;
 }
