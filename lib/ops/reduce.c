@@ -15,7 +15,7 @@
 
 enum {
     LANES = OX_LOG_SUM_EXP_LANES,
-    SHORT = 32,    /* elements of a row that may become a lane, twice as many bytes */
+    SHORT = 32,    /* elements of a row that may become a lane, four times as many bytes */
     TURNED = 16384 /* bytes of such rows at a time */
 };
 
@@ -193,19 +193,21 @@ static void take_in(const struct reduction *p, const struct ox_fold *fold, size_
     }
 }
 
-/* Outputs that take in a row each, one after another. */
+/* Outputs that take in a row each, one after another; perhaps again and again. */
 static bool has_rows(const struct reduction *p)
 {
-    return !p->shift && p->run > 1 && p->lanes == 1 && p->reduced.depth == 0 &&
-           p->kept.depth == 1 && p->kept.strides[0] == p->run;
+    return !p->shift && p->run > 1 && p->lanes == 1 && p->kept.depth == 1 &&
+           p->kept.strides[0] == p->run;
 }
 
-/* Short rows of what does not mind the order: they become lanes first. */
+/* Short rows of what does not mind the order: they become lanes first, but those of floats that have few vectors. */
 static bool may_turn(enum ox_fold_kind fold, enum ox_dtype type, size_t run)
 {
     const bool is_float = type == OX_FLOAT32 || type == OX_FLOAT64;
-    const size_t most = ox_dtype_size(type) == 1 ? 2 * SHORT : SHORT;
-    return run <= most && (!is_float || fold == OX_FOLD_GREATEST || fold == OX_FOLD_LEAST);
+    const size_t most = ox_dtype_size(type) == 1 ? 4 * SHORT : SHORT;
+    if (is_float && (run <= SHORT / 2 || (fold != OX_FOLD_GREATEST && fold != OX_FOLD_LEAST)))
+        return false;
+    return run <= most;
 }
 
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)
@@ -214,16 +216,20 @@ static void reduce_rows(const struct reduction *p, size_t from, size_t to)
     _Alignas(64) char turned[TURNED];
     const size_t row_bytes = p->run * p->bytes;
     for (size_t n; from < to; from += n) {
-        const char *in = p->in + from * row_bytes;
+        size_t at[OX_BROADCAST_RANK] = {0}, offset = from * p->run;
         n = to - from < LANES ? to - from : LANES;
         if (p->turns && n * row_bytes > TURNED)
             n = TURNED / row_bytes / 16 * 16;
         p->fold->start(&sums, n);
-        if (p->turns) {
-            ox_move_turn(p->bytes, n, p->run, in, turned);
-            p->fold->lanes(&sums, turned, n, p->run, n, NULL);
-        } else {
-            p->fold->rows(&sums, in, n, p->run);
+        for (size_t i = 0; i < p->reduced.total; i++) {
+            const char *in = p->in + offset * p->bytes;
+            if (p->turns) {
+                ox_move_turn(p->bytes, n, p->run, in, turned);
+                p->fold->lanes(&sums, turned, n, p->run, n, NULL);
+            } else {
+                p->fold->rows(&sums, in, n, p->run);
+            }
+            offset = step_loops(&p->reduced, at, offset);
         }
         p->end(&sums, p->out + from * p->bytes, n, p->n_reduced, NULL);
     }

@@ -183,13 +183,13 @@ START_TEST(float_sums_keep_what_single_precision_loses)
 }
 END_TEST
 
-/* Rows of 1 to 40 elements, which are worked out four side by side while they are short, as they are alone. */
+/* Rows of 1 to 140 elements, which are worked out four side by side while they are short, as they are alone. */
 START_TEST(short_rows_reduce_as_each_alone)
 {
     static const char *const names[] = {"ReduceProd",   "ReduceL1",        "ReduceL2",
                                         "ReduceLogSum", "ReduceSumSquare", "ReduceLogSumExp",
                                         "ReduceMean",   "ReduceMax"};
-    enum { ROWS = 7, MOST = 40 };
+    enum { ROWS = 7, MOST = 140 };
     double x[ROWS * MOST];
     const size_t n = (size_t)_i + 1;
     for (size_t i = 0; i < ROWS * n; i++)
@@ -212,6 +212,43 @@ START_TEST(short_rows_reduce_as_each_alone)
             one_op_free(op);
         }
         one_op_free(all);
+    }
+}
+END_TEST
+
+/* Rows of 1 to 200 elements that lie a block apart: each output takes in one of each block. */
+START_TEST(first_and_last_axes_reduce_together)
+{
+    static const char *const names[] = {"ReduceSum", "ReduceMax", "ReduceMin"};
+    static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_INT64, OX_UINT8};
+    enum { BLOCKS = 3, ROWS = 7, MOST = 200 };
+    static double x[BLOCKS * ROWS * MOST];
+    const size_t n = (size_t)_i * 11 % MOST + 1;
+    for (size_t i = 0; i < BLOCKS * ROWS * n; i++)
+        x[i] = (double)(i * 7 % 101);
+    for (size_t k = 0; k < OX_COUNT(names) * OX_COUNT(types); k++) {
+        char shape[32];
+        const size_t name = k % OX_COUNT(names);
+        const enum ox_dtype type = types[k / OX_COUNT(names)];
+        if (type == OX_UINT8 && name == 0)
+            continue;
+        snprintf(shape, sizeof shape, "%dx%dx%zu", BLOCKS, ROWS, n);
+        struct one_op *op = one_op_new("", names[name], 20);
+        one_op_in(op, type, shape, x, BLOCKS * ROWS * n);
+        ONE_OP_IN(op, OX_INT64, "2", 0, 2);
+        ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+        for (size_t row = 0; row < ROWS; row++) {
+            double expected = name == 0 ? 0 : x[row * n];
+            for (size_t i = 0; i < BLOCKS * n; i++) {
+                const double v = x[(i / n * ROWS + row) * n + i % n];
+                if (name == 0)
+                    expected += v;
+                else if (name == 1 ? v > expected : v < expected)
+                    expected = v;
+            }
+            ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), row), expected);
+        }
+        one_op_free(op);
     }
 }
 END_TEST
@@ -461,7 +498,8 @@ int main(void)
     tcase_add_test(tcase, nothing_reduces_to_the_neutral_element);
     tcase_add_test(tcase, log_sum_exp_neither_overflows_nor_loses_infinities);
     tcase_add_test(tcase, float_sums_keep_what_single_precision_loses);
-    tcase_add_loop_test(tcase, short_rows_reduce_as_each_alone, 0, 40);
+    tcase_add_loop_test(tcase, short_rows_reduce_as_each_alone, 0, 140);
+    tcase_add_loop_test(tcase, first_and_last_axes_reduce_together, 0, 40);
     tcase_add_test(tcase, nan_is_found_at_each_place_of_a_row);
     tcase_add_test(tcase, an_axis_out_of_range_is_named);
     tcase_add_test(tcase, scalars_reduce_to_themselves);

@@ -1,61 +1,120 @@
 /* The run, the rows and the lanes of fold_tmpl.h, their OX_FOLD_PARTS parts held in registers: N(FOLD_run), N(FOLD_rows), N(FOLD_lanes). VA a vector of accumulators, ACC one, LOAD(x) the
  * elements for one from memory, LOAD_SOME(x, m) those that the 32-bit mask m tells, and in the others what changes nothing;
- * VSTART VSTEP(a, x) VJOIN(a, b) and JOIN(a, b) as there, FINISH(a) joins the accumulators of a vector by halves. */
+ * VSTART VSTEP(a, x) VJOIN(a, b) and JOIN(a, b) as there, VFIRST(x) is VSTEP(VSTART, x) but for the sign of a zero, FINISH(a) joins the
+ * accumulators of a vector by halves, FINISH_FOUR(a, to) those of four. */
 #define WIDTH (sizeof(VA) / sizeof(ACC))
 #define VECTORS (OX_FOLD_PARTS / WIDTH)
-static inline void N(OX_STAMP(FOLD, _run))(void *to, const void *from, size_t n, const void *shifts)
+/* A row's parts, joined to a vector of them; what is left after rounds of all parts, none unless rounds, has `whole` vectors and perhaps
+ * more. What parts begin with is only added where nothing else is. */
+static inline __attribute__((always_inline)) VA N(OX_STAMP(FOLD, _parts))(const T *in, size_t n,
+                                                                          const int32_t *mask,
+                                                                          const size_t whole,
+                                                                          const bool rounds)
 {
-    ACC *acc = to;
-    const T *in = from;
     VA part[VECTORS];
-    size_t i = 0;
-    (void)shifts;
+    size_t i = rounds ? OX_FOLD_PARTS : 0;
 #pragma GCC unroll 8
     for (size_t k = 0; k < VECTORS; k++)
-        part[k] = VSTART;
-    for (; i + OX_FOLD_PARTS <= n; i += OX_FOLD_PARTS) {
+        part[k] = rounds || k < whole ? VFIRST(LOAD(in + k * WIDTH)) : VSTART;
+    for (; rounds && i + OX_FOLD_PARTS <= n; i += OX_FOLD_PARTS) {
 #pragma GCC unroll 8
         for (size_t k = 0; k < VECTORS; k++)
             part[k] = VSTEP(part[k], LOAD(in + i + k * WIDTH));
     }
-    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n - i);
 #pragma GCC unroll 8
-    for (size_t k = 0; k < VECTORS; k++) {
-        if (n - i >= (k + 1) * WIDTH)
-            part[k] = VSTEP(part[k], LOAD(in + i + k * WIDTH));
-        else if (n - i > k * WIDTH)
-            part[k] = VSTEP(part[k], LOAD_SOME(in + i + k * WIDTH, mask + k * WIDTH));
-    }
+    for (size_t k = 0; rounds && k < whole; k++)
+        part[k] = VSTEP(part[k], LOAD(in + i + k * WIDTH));
+    if (n - i > whole * WIDTH)
+        part[whole] = VSTEP(part[whole], LOAD_SOME(in + i + whole * WIDTH, mask));
 #pragma GCC unroll 4
     for (size_t half = VECTORS / 2; half; half /= 2) {
-        if (n <= half * WIDTH)
+        if (!rounds && half > whole)
             continue; /* those would change nothing */
 #pragma GCC unroll 4
         for (size_t k = 0; k < half; k++)
             part[k] = VJOIN(part[k], part[k + half]);
     }
-    const ACC all = FINISH(part[0]);
-    acc[0] = JOIN(acc[0], all);
+    return part[0];
 }
 
-/* Of no more elements than a vector or two have; the others' parts would change nothing. */
+/* Four rows are finished side by side. */
+static inline __attribute__((always_inline)) void N(OX_STAMP(FOLD, _fours))(ACC *acc, const T *in,
+                                                                            size_t rows, size_t n,
+                                                                            const size_t whole,
+                                                                            const bool rounds)
+{
+    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - n % WIDTH;
+    for (size_t some; rows; rows -= some, in += some * n, acc += some) {
+        VA part[4];
+        ACC all[4];
+        some = rows < 4 ? rows : 4;
+#pragma GCC unroll 1
+        for (size_t b = 0; b < some; b++)
+            part[b] = N(OX_STAMP(FOLD, _parts))(in + b * n, n, mask, whole, rounds);
+        if (some == 4)
+            FINISH_FOUR(part, all);
+        for (size_t b = 0; some < 4 && b < some; b++)
+            all[b] = FINISH(part[b]);
+        for (size_t b = 0; b < some; b++)
+            acc[b] = JOIN(acc[b], all[b]);
+    }
+}
+
+/* Of no more elements than a vector or two have: the others' parts would change nothing. */
+static inline void N(OX_STAMP(FOLD, _few))(ACC *acc, const T *in, size_t rows, size_t n)
+{
+    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n <= WIDTH ? n : n - WIDTH);
+    for (; rows >= 4; rows -= 4, acc += 4) {
+        VA part[4];
+        ACC all[4];
+#pragma GCC unroll 4
+        for (size_t b = 0; b < 4; b++, in += n) {
+            part[b] = n <= WIDTH ? VFIRST(LOAD_SOME(in, mask))
+                                 : VJOIN(VFIRST(LOAD(in)), VFIRST(LOAD_SOME(in + WIDTH, mask)));
+        }
+        FINISH_FOUR(part, all);
+        for (size_t b = 0; b < 4; b++)
+            acc[b] = JOIN(acc[b], all[b]);
+    }
+    for (size_t b = 0; b < rows; b++, in += n) {
+        VA part = VFIRST(LOAD_SOME(in, mask));
+        if (n > WIDTH)
+            part = VJOIN(VFIRST(LOAD(in)), VFIRST(LOAD_SOME(in + WIDTH, mask)));
+        const ACC all = FINISH(part);
+        acc[b] = JOIN(acc[b], all);
+    }
+}
+
 static void N(OX_STAMP(FOLD, _rows))(void *to, const void *from, size_t rows, size_t n)
 {
-    ACC *acc = to;
-    const T *in = from;
-    const int32_t *mask = some_of_parts + OX_FOLD_PARTS - (n <= WIDTH ? n : n - WIDTH);
-    for (size_t i = 0; i < rows; i++, in += n) {
-        if (n <= WIDTH) {
-            const ACC all = FINISH(VSTEP(VSTART, LOAD_SOME(in, mask)));
-            acc[i] = JOIN(acc[i], all);
-        } else if (n <= 2 * WIDTH) {
-            const VA first = VSTEP(VSTART, LOAD(in));
-            const ACC all = FINISH(VJOIN(first, VSTEP(VSTART, LOAD_SOME(in + WIDTH, mask))));
-            acc[i] = JOIN(acc[i], all);
-        } else {
-            N(OX_STAMP(FOLD, _run))(acc + i, in, n, NULL);
-        }
+    if (n <= 2 * WIDTH && rows >= 4) {
+        N(OX_STAMP(FOLD, _few))(to, from, rows, n);
+        return;
     }
+#define FOURS(whole)                                                                               \
+    case whole:                                                                                    \
+        if (n < OX_FOLD_PARTS)                                                                     \
+            N(OX_STAMP(FOLD, _fours))(to, from, rows, n, (whole) % VECTORS, false);                \
+        else                                                                                       \
+            N(OX_STAMP(FOLD, _fours))(to, from, rows, n, (whole) % VECTORS, true);                 \
+        break;
+    switch (n / WIDTH % VECTORS) {
+        FOURS(0)
+        FOURS(1)
+        FOURS(2)
+        FOURS(3)
+        FOURS(4)
+        FOURS(5)
+        FOURS(6)
+        FOURS(7)
+    }
+#undef FOURS
+}
+
+static void N(OX_STAMP(FOLD, _run))(void *to, const void *from, size_t n, const void *shifts)
+{
+    (void)shifts;
+    N(OX_STAMP(FOLD, _rows))(to, from, 1, n);
 }
 
 /* `vectors` of them, in registers over all rows. */
@@ -123,3 +182,4 @@ static void N(OX_STAMP(FOLD, _lanes))(void *to, const void *from, size_t n, size
 #undef VECTORS
 #undef FOLD
 #undef VSTEP
+#undef VFIRST

@@ -82,6 +82,26 @@ static inline double sum_of_four(__m256d a)
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
+/* The same halves of four, joined by OP; their lanes: a c b d. */
+#define HALVES_PD(op, a, i, j)                                                                     \
+    op(_mm256_permute2f128_pd((a)[i], (a)[j], 0x20), _mm256_permute2f128_pd((a)[i], (a)[j], 0x31))
+#define FOUR_PD(op, a, to)                                                                         \
+    do {                                                                                           \
+        const __m256d ab = HALVES_PD(op, a, 0, 1), cd = HALVES_PD(op, a, 2, 3);                    \
+        const __m256d acbd = op(_mm256_unpacklo_pd(ab, cd), _mm256_unpackhi_pd(ab, cd));           \
+        _mm256_storeu_pd(to, _mm256_permute4x64_pd(acbd, 0xd8));                                   \
+    } while (0)
+
+static inline void sums_of_four(const __m256d *a, double *to)
+{
+    FOUR_PD(_mm256_add_pd, a, to);
+}
+
+static inline void products_of_four(const __m256d *a, double *to)
+{
+    FOUR_PD(_mm256_mul_pd, a, to);
+}
+
 /* The lanes of `a` that the mask leaves out are those of `other`. */
 static inline __m256 load_some_ps(const float *x, const int32_t *mask, __m256 other)
 {
@@ -142,6 +162,37 @@ static inline double least_of_four(__m256d a)
     return _mm256_cvtsd_f64(less_pd(a, _mm256_permute_pd(a, 5)));
 }
 
+static inline void greatest_of_four_pd(const __m256d *a, double *to)
+{
+    FOUR_PD(greater_pd, a, to);
+}
+
+static inline void least_of_four_pd(const __m256d *a, double *to)
+{
+    FOUR_PD(less_pd, a, to);
+}
+
+#define HALVES_PS(op, a, i, j)                                                                     \
+    op(_mm256_permute2f128_ps((a)[i], (a)[j], 0x20), _mm256_permute2f128_ps((a)[i], (a)[j], 0x31))
+#define FOUR_PS(op, a, to)                                                                         \
+    do {                                                                                           \
+        const __m256 ab = HALVES_PS(op, a, 0, 1), cd = HALVES_PS(op, a, 2, 3);                     \
+        const __m256 two = op(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xee));   \
+        const __m256 acbd = op(_mm256_permute_ps(two, 0x88), _mm256_permute_ps(two, 0xdd));        \
+        _mm_storeu_ps(                                                                             \
+            to, _mm_unpacklo_ps(_mm256_castps256_ps128(acbd), _mm256_extractf128_ps(acbd, 1)));    \
+    } while (0)
+
+static inline void greatest_of_four_ps(const __m256 *a, float *to)
+{
+    FOUR_PS(greater_ps, a, to);
+}
+
+static inline void least_of_four_ps(const __m256 *a, float *to)
+{
+    FOUR_PS(less_ps, a, to);
+}
+
 #define T float
 #define N(x) OX_STAMP(x, _f32)
 #define VT __m256
@@ -156,6 +207,8 @@ static inline double least_of_four(__m256d a)
 #define LESS_OF less_ps
 #define GREATEST_OF greatest_of_eight
 #define LEAST_OF least_of_eight
+#define GREATEST_OF_FOUR greatest_of_four_ps
+#define LEAST_OF_FOUR least_of_four_ps
 #include "kernels/x86/fold_runs_avx2_tmpl.h"
 
 #define T double
@@ -172,6 +225,8 @@ static inline double least_of_four(__m256d a)
 #define LESS_OF less_pd
 #define GREATEST_OF greatest_of_four
 #define LEAST_OF least_of_four
+#define GREATEST_OF_FOUR greatest_of_four_pd
+#define LEAST_OF_FOUR least_of_four_pd
 #include "kernels/x86/fold_runs_avx2_tmpl.h"
 
 /* Equal, or both no number. */
