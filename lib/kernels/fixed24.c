@@ -149,8 +149,8 @@ static void find_scales(struct block *b)
     }
 }
 
-/* Whether rounding a column's weights loses less than rounding its sums does: 4.4 times the squares of a normal distribution, 2^-24
- * of their root. */
+/* Whether rounding a column's weights loses little beside rounding its sums: each is taken for the greatest of its block, whose squares
+ * are 4.4 times those of the weights where these are normally distributed. */
 static bool is_even(const struct block *b)
 {
     enum { MOST = 16 };
@@ -173,7 +173,7 @@ static int32_t nearest(double x)
 /* The number next to x with that low byte. */
 static int32_t word(int32_t x, int32_t low)
 {
-    return (int32_t)((uint32_t)(x - low + 128) & ~255U) | low;
+    return (int32_t)(((uint32_t)x - (uint32_t)low + 128) & ~255U) | low;
 }
 
 /* Words of a step: to[3 * width]. */
