@@ -36,7 +36,8 @@ const struct ox_pass_info *ox_passes(size_t *n)
 
 /* ---- Models that passes can trust ------------------------------------------------------------------------------- */
 
-/* Each value defined once, before it is used, and each node as its operator asks. What breaks that is left as it stands, for the checks that name it. */
+/* Each value defined once, before it is used. What breaks that, or a node that is not as its operator asks, is left as it stands, for
+ * the checks that name it. */
 static bool is_sound_graph(const struct ox_graph *graph)
 {
     for (size_t i = 0; i < graph->n_nodes; i++) {

@@ -5,14 +5,12 @@
 #include "kernels/integer_impl.h"
 #include "kernels/sizes.h"
 
-static size_t lines_of(const struct ox_conv *c)
+/* Pixels along an axis that the kernel meets. */
+static size_t reach_of(const struct ox_conv *c, unsigned axis)
 {
-    return c->out[0] ? (c->out[0] - 1) * c->stride[0] + (c->kernel[0] - 1) * c->dilation[0] + 1 : 0;
-}
-
-static size_t across_of(const struct ox_conv *c)
-{
-    return c->out[1] ? (c->out[1] - 1) * c->stride[1] + (c->kernel[1] - 1) * c->dilation[1] + 1 : 0;
+    return c->out[axis] ? (c->out[axis] - 1) * c->stride[axis] +
+                              (c->kernel[axis] - 1) * c->dilation[axis] + 1
+                        : 0;
 }
 
 size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c)
@@ -21,8 +19,8 @@ size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c)
     if (ox_integer_is_depthwise(c) || c->kernel[0] * c->kernel[1] == 1)
         return 0;
     if (OX_MUL_OVERFLOWS(c->groups, c->out[1], &words) ||
-        OX_MUL_OVERFLOWS(words, c->out[0] + lines_of(c), &words) ||
-        OX_MUL_OVERFLOWS(ox_slots(env), across_of(c), &more) || words > SIZE_MAX / 16 ||
+        OX_MUL_OVERFLOWS(words, c->out[0] + reach_of(c, 0), &words) ||
+        OX_MUL_OVERFLOWS(ox_slots(env), reach_of(c, 1), &more) || words > SIZE_MAX / 16 ||
         more > SIZE_MAX / 16)
         return SIZE_MAX;
     return ox_round_up((words + more) * sizeof(int32_t), 64);
@@ -90,13 +88,13 @@ static void sum_lines(void *arg, size_t i, size_t slot)
 void ox_integer_terms_make(struct ox_integer_core *k, struct ox_env *env, const struct ox_conv *c,
                            void *room)
 {
-    const size_t outputs = k->groups * k->rows * k->cols, lines = lines_of(c);
+    const size_t outputs = k->groups * k->rows * k->cols, lines = reach_of(c, 0);
     struct summing s = {.k = k,
                         .c = c,
                         .line = k->line / c->stride[0],
                         .pixel = k->pixel / c->stride[1],
                         .lines = lines,
-                        .across = across_of(c),
+                        .across = reach_of(c, 1),
                         .terms = room,
                         .lying = (int32_t *)room + outputs,
                         .each = (int32_t *)room + outputs + k->groups * lines * k->cols};

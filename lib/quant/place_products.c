@@ -244,10 +244,10 @@ enum ox_status ox_place_part_product(struct ox_place *place, const struct ox_nod
     if (!ox_is_op(node, "MatMul"))
         return OX_OK;
     const struct ox_node *add = add_of_gemm(place, node, &index);
-    if (!add)
+    if (!add) {
         OX_TRY(part_from_relu(place, node, err));
-    if (!add)
         return part_from_sum(place, node, err);
+    }
     part_from_activation(place, node, add->outputs[0]);
     return OX_OK;
 }

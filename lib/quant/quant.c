@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu.h"
-#include "runtime/runtime.h"
+#include "ops/op.h"
 
 const char *ox_quant_method_name(enum ox_quant_method method)
 {

@@ -1,5 +1,5 @@
-/* Weights of recurrent layers, and those that styles scale, as integers. What runs is float: Cast and Mul make it of the integers, which runtimes fold when they
- * load the model (they do not fold DequantizeLinear, and pack weights only that are constant). */
+/* Weights of recurrent layers, and those that styles scale, as integers. What runs is float: Cast and Mul make it of the integers, which
+ * runtimes fold when they load the model (they do not fold DequantizeLinear, and pack weights only that are constant). */
 #include <string.h>
 
 #include "graph/match.h"
