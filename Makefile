@@ -65,10 +65,12 @@ ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 ISA_vnni := $(ISA_avx512) -mavx512vnni
 # Compilers older than the instructions leave them out.
-ISA_amx := $(ISA_vnni) $(shell $(CC) -mamx-tile -mamx-int8 -mamx-bf16 -E -x c /dev/null >/dev/null 2>&1 && echo -mamx-tile -mamx-int8 -mamx-bf16)
+if_known = $(shell $(CC) $(1) -E -x c /dev/null >/dev/null 2>&1 && echo $(1))
+ISA_avxvnni := $(ISA_avx2) $(call if_known,-mavxvnni)
+ISA_amx := $(ISA_vnni) $(call if_known,-mamx-tile -mamx-int8 -mamx-bf16)
 ISA_dotprod := -march=armv8.2-a+dotprod
 # The instruction set in the name of a source, as flags.
-isa_flags = $(foreach i,avx2 avx512 vnni amx,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \
+isa_flags = $(foreach i,avx2 avxvnni avx512 vnni amx,$(if $(filter lib/kernels/x86/%_$(i).c,$(1)),$(ISA_$(i)))) \
 	$(if $(filter lib/kernels/arm/%_dotprod.c,$(1)),$(ISA_dotprod)) \
 	$(if $(filter lib/tests/%_emulated.c,$(1)),-Wno-psabi) \
 	$(if $(filter sanitize-lib/kernels/x86/compute_avx512.c,$(CONFIG)-$(1)),$(UNCHECKED)) \
@@ -94,7 +96,7 @@ TEST_LIBRARY := $(BUILD)/libtestsupport.a
 PROGRAM := $(BUILD)/onnxtool
 
 # What compiles and what is linked, in files that change only when it does: what was made otherwise is made again.
-$(BUILD)/compile.flags: TEXT = $(filter-out %ccache,$(CC)) $(CFLAGS_ALL) $(foreach i,avx2 avx512 vnni amx dotprod,$(ISA_$(i)))
+$(BUILD)/compile.flags: TEXT = $(filter-out %ccache,$(CC)) $(CFLAGS_ALL) $(foreach i,avx2 avxvnni avx512 vnni amx dotprod,$(ISA_$(i)))
 $(BUILD)/link.flags: TEXT = $(LINK_$(CONFIG)) $(LINK_PROGRAM_$(CONFIG)) $(LDFLAGS) $(LDLIBS_ALL) $(ARCHIVES) $(LIB_OBJECTS) $(CLI_OBJECTS)
 $(BUILD)/compile.flags $(BUILD)/link.flags: FORCE
 	@mkdir -p $(@D)
@@ -144,7 +146,7 @@ test: all tests
 unit: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit $(T)
 
-## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avx512|vnni|amx, KIND=product|few|convolution|integer|maps)
+## checkkernels: every kernel against plain C, and what each reaches (LEVEL=c|avx2|avxvnni|avx512|vnni|amx, KIND=product|few|convolution|integer|maps)
 checkkernels: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit dense
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve

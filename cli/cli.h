@@ -6,7 +6,7 @@
 #include "options.h"
 
 /* What ox_cpu_is_known() takes. */
-#define CLI_CPU_WORDS "c, avx2, avx512, vnni, amx, neon or dotprod"
+#define CLI_CPU_WORDS "c, avx2, avxvnni, avx512, vnni, amx, neon or dotprod"
 
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 

@@ -7,8 +7,8 @@
 
 #include "onnxtool.h"
 
-static const char *const names[OX_CPU_LEVELS] = {"c",   "avx2", "avx512", "vnni",
-                                                 "amx", "neon", "dotprod"};
+static const char *const names[OX_CPU_LEVELS] = {"c",    "avx2", "avxvnni", "avx512",
+                                                 "vnni", "amx",  "neon",    "dotprod"};
 
 /* One more than the level in use; 0 until it is asked for. */
 static _Atomic unsigned in_use;
@@ -40,10 +40,8 @@ bool ox_cpu_is_known(const char *word)
 
 bool ox_cpu_is_here(const char *word)
 {
-    enum ox_cpu level, most = ox_cpu_probe();
-    if (!ox_cpu_find(word, &level))
-        return false;
-    return level == OX_CPU_C || (level <= most && (level < OX_CPU_NEON) == (most < OX_CPU_NEON));
+    enum ox_cpu level;
+    return ox_cpu_find(word, &level) && ox_cpu_has(level);
 }
 
 const char *ox_cpu_most(void)
@@ -74,6 +72,14 @@ enum ox_cpu ox_cpu_probe(void)
     return known_facts()->level;
 }
 
+bool ox_cpu_has(enum ox_cpu level)
+{
+    const enum ox_cpu most = ox_cpu_probe();
+    if (level == OX_CPU_AVXVNNI)
+        return known_facts()->avxvnni;
+    return level == OX_CPU_C || (level <= most && (level < OX_CPU_NEON) == (most < OX_CPU_NEON));
+}
+
 bool ox_cpu_has_vbmi(void)
 {
     return known_facts()->vbmi;
@@ -98,6 +104,8 @@ enum ox_cpu ox_cpu_common(void)
 void ox_cpu_limit(enum ox_cpu most)
 {
     enum ox_cpu level = ox_cpu_probe();
+    if (most == OX_CPU_AVXVNNI && !ox_cpu_has(most))
+        most = OX_CPU_AVX2;
     atomic_store(&in_use, 1u + (unsigned)(most < level ? most : level));
 }
 

@@ -60,7 +60,7 @@ const struct ox_few_bits_bytes *ox_few_bits_bytes(enum ox_cpu level, const struc
     if ((w->bits != 4 && w->bits != 8) || w->block < least || w->real_zeros)
         return NULL;
 #if defined(__x86_64__)
-    if (level == OX_CPU_AVX2)
+    if (level == OX_CPU_AVX2 || level == OX_CPU_AVXVNNI)
         return &ox_few_bits_bytes_avx2;
 #endif
     return level == OX_CPU_C ? &plain : NULL;

@@ -173,7 +173,7 @@ const struct ox_few_digits *ox_few_digits(enum ox_cpu level, const struct ox_few
 #if defined(__x86_64__)
     if (level == OX_CPU_VNNI || level == OX_CPU_AMX)
         return &ox_few_digits_vnni;
-    if (level == OX_CPU_AVX2 && w->bits == 4 && digits == OX_DIGITS)
+    if (level < OX_CPU_AVX512 && level >= OX_CPU_AVX2 && w->bits == 4 && digits == OX_DIGITS)
         return &ox_few_digits_avx2;
 #endif
     (void)level;

@@ -231,6 +231,10 @@ static void fill(void)
             ox_integer_end_avx2(t);
             ox_integer_lines_avx2(t);
         }
+        if (level == OX_CPU_AVXVNNI && ox_cpu_has(level)) {
+            ox_integer_avxvnni(t);
+            ox_integer_words_avxvnni(t);
+        }
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);
             t->lying = NULL; /* not measured against packing */

@@ -114,6 +114,10 @@ size_t ox_integer_out_size(enum ox_integer_out type);
 void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *s,
                       const struct ox_integer_end *end);
 
+/* A tile's rows from `first` on, whose sums hold the offset: those that may have more bits than a float, or become more than 16. */
+void ox_integer_leave_tile(const struct ox_integer_tile *t, unsigned first, unsigned rows,
+                           const int32_t *sums, size_t ld);
+
 bool ox_integer_is_depthwise(const struct ox_conv *c);
 /* Depthwise by lines, where the table has them and the kernel fits. run(): of all images; `lines` without in and out. */
 bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c);

@@ -49,6 +49,21 @@ void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *
                   (char *)s->out + i * s->out_row * ox_integer_out_size(end->type));
 }
 
+void ox_integer_leave_tile(const struct ox_integer_tile *t, unsigned first, unsigned rows,
+                           const int32_t *sums, size_t ld)
+{
+    struct ox_integer_end end = *t->end;
+    end.offset = NULL;
+    end.scale += t->col;
+    const struct ox_integer_sums s = {.rows = rows,
+                                      .n = t->cols,
+                                      .sums = sums,
+                                      .ld = ld,
+                                      .out = t->out + first * t->out_row,
+                                      .out_row = t->out_row};
+    ox_integer_leave(ox_integer(ox_cpu_probe()), &s, &end);
+}
+
 void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *first, size_t step,
                               const uint8_t **a)
 {

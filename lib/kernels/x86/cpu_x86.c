@@ -8,10 +8,10 @@ struct leaf {
     unsigned a, b, c, d;
 };
 
-static struct leaf ask(unsigned leaf)
+static struct leaf ask(unsigned leaf, unsigned part)
 {
     struct leaf out;
-    __cpuid_count(leaf, 0, out.a, out.b, out.c, out.d);
+    __cpuid_count(leaf, part, out.a, out.b, out.c, out.d);
     return out;
 }
 
@@ -39,9 +39,9 @@ static bool has(unsigned word, unsigned bits)
     return (word & bits) == bits;
 }
 
-enum { AVX512VBMI = 1 << 1 }; /* of leaf 7, c */
+enum { AVX512VBMI = 1 << 1 /* of leaf 7, c */, AVX_VNNI = 1 << 4 /* of its part 1, a */ };
 
-static enum ox_cpu highest(struct leaf one, struct leaf seven)
+static enum ox_cpu highest(struct leaf one, struct leaf seven, bool avxvnni)
 {
     enum {
         FMA = 1 << 12,
@@ -67,7 +67,7 @@ static enum ox_cpu highest(struct leaf one, struct leaf seven)
     if (!has(one.c, FMA | OSXSAVE | AVX | F16C) || !has(seven.b, AVX2) || !has(saved_states(), YMM))
         return OX_CPU_C;
     if (!has(seven.b, AVX512F | AVX512DQ | AVX512BW | avx512vl) || !has(saved_states(), ZMM))
-        return OX_CPU_AVX2;
+        return avxvnni ? OX_CPU_AVXVNNI : OX_CPU_AVX2;
     if (!has(seven.c, AVX512VNNI))
         return OX_CPU_AVX512;
     if (!has(seven.c, AVX512VBMI) || !has(seven.d, AMX_BF16 | AMX_TILE | AMX_INT8) ||
@@ -81,8 +81,11 @@ struct ox_cpu_facts ox_cpu_ask(void)
     unsigned maker; /* the first word of its name */
     const unsigned last = __get_cpuid_max(0, &maker);
     const struct leaf none = {0, 0, 0, 0};
-    const struct leaf seven = last >= 7 ? ask(7) : none;
-    return (struct ox_cpu_facts){.level = highest(last >= 1 ? ask(1) : none, seven),
+    const struct leaf seven = last >= 7 ? ask(7, 0) : none;
+    const bool avxvnni = seven.a >= 1 && has(ask(7, 1).a, AVX_VNNI);
+    const enum ox_cpu level = highest(last >= 1 ? ask(1, 0) : none, seven, avxvnni);
+    return (struct ox_cpu_facts){.level = level,
+                                 .avxvnni = avxvnni && level >= OX_CPU_AVXVNNI,
                                  .vbmi = has(seven.c, AVX512VBMI),
                                  .amd = maker == signature_AMD_ebx};
 }

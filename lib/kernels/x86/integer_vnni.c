@@ -31,22 +31,6 @@ static inline __m512i start_of(const struct ox_integer_tile *t, unsigned k)
                : _mm512_setzero_si512();
 }
 
-/* Sums that may have more bits than a float, or become more than 16 bits. */
-static __attribute__((noinline)) void leave_far(const struct ox_integer_tile *t, unsigned first,
-                                                unsigned rows, __m512i (*sums)[IP])
-{
-    struct ox_integer_end end = *t->end;
-    end.offset = NULL; /* it is in the sums */
-    end.scale += t->col;
-    const struct ox_integer_sums s = {.rows = rows,
-                                      .n = t->cols,
-                                      .sums = (const int32_t *)(const void *)sums,
-                                      .ld = IP * IW,
-                                      .out = t->out + first * t->out_row,
-                                      .out_row = t->out_row};
-    ox_integer_leave(ox_integer(ox_cpu_probe()), &s, &end);
-}
-
 /* Whether all sums have the bits of a float, and times their scales, which are no more than a quarter, those of 22. */
 static inline __attribute__((always_inline)) bool
 are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts,
@@ -91,7 +75,7 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
 #pragma GCC unroll 4
             for (unsigned k = 0; k < parts; k++)
                 all[i][k] = sum[i][k];
-        leave_far(t, first, rows, all);
+        ox_integer_leave_tile(t, first, rows, (const int32_t *)(const void *)all, IP * IW);
         return;
     }
     const size_t row = t->out_row;

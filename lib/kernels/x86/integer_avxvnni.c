@@ -1,0 +1,128 @@
+/* Tiles of bytes by QUADS for AVX-VNNI. */
+#include "kernels/integer_impl.h"
+
+#ifdef __AVXVNNI__
+#define DOT "vpdpbusd"
+#include "kernels/x86/integer_end_avx2.h"
+#include "kernels/x86/integer_tile_avxvnni.h"
+
+/* A tile's columns, those past its last of no matter. */
+struct columns {
+    __m256i first[PARTS]; /* sums to begin with */
+    __m256 scale[PARTS];
+    struct ends ends;
+};
+
+static void find_columns(const struct ox_integer_tile *t, struct columns *c)
+{
+    int32_t offset[COLS] = {0};
+    float scale[COLS] = {0};
+    if (t->end && t->end->offset)
+        memcpy(offset, t->end->offset + t->col, t->cols * sizeof *offset);
+    for (unsigned k = 0; k < PARTS; k++)
+        c->first[k] = load(offset + k * LANES);
+    if (!t->end)
+        return;
+    memcpy(scale, t->end->scale + t->col, t->cols * sizeof *scale);
+    for (unsigned k = 0; k < PARTS; k++)
+        c->scale[k] = _mm256_loadu_ps(scale + k * LANES);
+    c->ends = ends_of(t->end);
+}
+
+/* Whether all sums have the bits of a float. */
+INLINE bool are_near(const struct ox_integer_tile *t, const struct columns *c, const unsigned rows,
+                     const unsigned parts, __m256i (*sum)[PARTS])
+{
+    __m256i beyond = _mm256_abs_epi32(c->first[0]);
+    if (t->segments * t->depth <= 256) { /* 255 * 128 times it are no more than 2^23 */
+        beyond = _mm256_or_si256(beyond, _mm256_abs_epi32(c->first[1]));
+        return _mm256_testz_si256(beyond, _mm256_set1_epi32(-(1 << 23)));
+    }
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < rows; i++) {
+        beyond = _mm256_or_si256(beyond, _mm256_abs_epi32(sum[i][0]));
+        if (parts > 1)
+            beyond = _mm256_or_si256(beyond, _mm256_abs_epi32(sum[i][1]));
+    }
+    return _mm256_testz_si256(beyond, _mm256_set1_epi32(-(1 << 24)));
+}
+
+INLINE void store_part(uint8_t *out, __m128i bytes, size_t n)
+{
+    if (n == sizeof bytes)
+        _mm_storeu_si128((__m128i *)(void *)out, bytes);
+    else
+        memcpy(out, &bytes, n);
+}
+
+/* Two rows at a time. */
+INLINE void to_bytes(const struct ox_integer_tile *t, const struct columns *c, const unsigned rows,
+                     const unsigned parts, __m256i (*sum)[PARTS])
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    uint8_t *out = t->out;
+#pragma GCC unroll 3
+    for (unsigned i = 0; i < rows; i += 2, out += 2 * t->out_row) {
+        const unsigned next = i + 1 < rows ? i + 1 : i, last = parts - 1;
+        const __m256i whole[4] = {whole_of(&c->ends, sum[i][0], c->scale[0]),
+                                  whole_of(&c->ends, sum[i][last], c->scale[last]),
+                                  whole_of(&c->ends, sum[next][0], c->scale[0]),
+                                  whole_of(&c->ends, sum[next][last], c->scale[last])};
+        const __m256i two = _mm256_permutevar8x32_epi32(bytes_of(&c->ends, whole), order);
+        store_part(out, _mm256_castsi256_si128(two), t->cols);
+        if (next > i)
+            store_part(out + t->out_row, _mm256_extracti128_si256(two, 1), t->cols);
+    }
+}
+
+static __attribute__((noinline)) void put_far(const struct ox_integer_tile *t, const __m256i *sums)
+{
+    ox_integer_leave_tile(t, 0, t->rows, (const int32_t *)(const void *)sums, COLS);
+}
+
+INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts)
+{
+    __m256i sum[ROWS][PARTS];
+    struct columns c;
+    find_columns(t, &c);
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < rows; i++) {
+        sum[i][0] = c.first[0];
+        sum[i][1] = c.first[1];
+    }
+    sum_up(t, rows, parts, sum);
+    /* What the end needs is read from memory again: kept in registers it would be stored and read around the loop above. */
+    __asm__ volatile("" : : "r"(&c) : "memory");
+    if (!t->end) {
+        put_sums(t, rows, parts, sum);
+        return;
+    }
+    if (are_near(t, &c, rows, parts, sum)) {
+        to_bytes(t, &c, rows, parts, sum);
+        return;
+    }
+    __m256i all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */
+#pragma GCC unroll 6
+    for (unsigned i = 0; i < rows; i++) {
+        all[i][0] = sum[i][0];
+        all[i][1] = sum[i][1];
+    }
+    put_far(t, all[0]);
+}
+
+BY_ROWS(tile, tile_of)
+
+void ox_integer_avxvnni(struct ox_integer *t)
+{
+    t->mr = ROWS;
+    t->nr = COLS;
+    t->layout = OX_INTEGER_QUADS;
+    t->ends = true;
+    t->tile = tile;
+}
+#else
+void ox_integer_avxvnni(struct ox_integer *t)
+{
+    (void)t;
+}
+#endif
