@@ -234,6 +234,7 @@ static void fill(void)
         if (level == OX_CPU_AVXVNNI && ox_cpu_has(level)) {
             ox_integer_avxvnni(t);
             ox_integer_words_avxvnni(t);
+            ox_integer_lines_avxvnni(t);
         }
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);

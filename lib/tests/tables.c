@@ -9,13 +9,15 @@
 void ox_compute_emulated(struct ox_compute *t);
 void ox_integer_avx512_emulated(struct ox_integer *t);
 void ox_integer_vnni_emulated(struct ox_integer *t);
+void ox_integer_avxvnni_emulated(struct ox_integer *t);
 void ox_rows_emulated(struct ox_rows *t);
 #else
 #define EMULATION 0
 #endif
 
 static struct ox_compute emulated;
-static struct ox_integer emulated_integer[3];
+enum { AVX512, VNNI, AVXVNNI, PLAIN_STRIP, EMULATED };
+static struct ox_integer emulated_integer[EMULATED];
 static struct ox_rows emulated_rows;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
@@ -38,16 +40,17 @@ static void fill(void)
 {
     emulated = *ox_compute(ox_cpu_probe());
     emulated_rows = *ox_rows(ox_cpu_probe());
-    emulated_integer[0] = emulated_integer[1] = *ox_integer(ox_cpu_common());
-    emulated_integer[2] = *ox_integer(OX_CPU_C);
-    emulated_integer[2].strip = plain_strip;
+    for (unsigned i = 0; i < PLAIN_STRIP; i++)
+        emulated_integer[i] = *ox_integer(ox_cpu_common());
+    emulated_integer[PLAIN_STRIP] = *ox_integer(OX_CPU_C);
+    emulated_integer[PLAIN_STRIP].strip = plain_strip;
 #if EMULATION
     ox_compute_emulated(&emulated);
     emulated.triples = &ox_triples_c; /* those of AMX, but for numbers below FLT_MIN */
-    emulated.triples = &ox_triples_c; /* those of AMX, but for numbers below FLT_MIN */
     ox_rows_emulated(&emulated_rows);
-    ox_integer_avx512_emulated(&emulated_integer[0]);
-    ox_integer_vnni_emulated(&emulated_integer[1]);
+    ox_integer_avx512_emulated(&emulated_integer[AVX512]);
+    ox_integer_vnni_emulated(&emulated_integer[VNNI]);
+    ox_integer_avxvnni_emulated(&emulated_integer[AVXVNNI]);
 #endif
 }
 
@@ -66,7 +69,8 @@ const struct ox_compute *table_at(unsigned i)
 
 unsigned n_integer_tables(void)
 {
-    return 1 + n_tables() + (EMULATION && ox_cpu_probe() >= OX_CPU_AVX2);
+    return 2 + (unsigned)ox_cpu_probe() +
+           (EMULATION && ox_cpu_probe() >= OX_CPU_AVX2 ? (unsigned)PLAIN_STRIP : 0);
 }
 
 const struct ox_integer *integer_table_at(unsigned i)
@@ -74,7 +78,8 @@ const struct ox_integer *integer_table_at(unsigned i)
     if (i <= (unsigned)ox_cpu_probe())
         return ox_integer((enum ox_cpu)i);
     pthread_once(&filled, fill);
-    return &emulated_integer[i + 1 == n_integer_tables() ? 2 : i - (unsigned)ox_cpu_probe() - 1];
+    return &emulated_integer[i + 1 == n_integer_tables() ? (unsigned)PLAIN_STRIP
+                                                         : i - (unsigned)ox_cpu_probe() - 1];
 }
 
 const struct ox_rows *rows_table_at(unsigned i)

@@ -1,7 +1,7 @@
 /* Tiles of bytes by QUADS for AVX-VNNI. */
 #include "kernels/integer_impl.h"
 
-#ifdef __AVXVNNI__
+#if defined(__AVXVNNI__) || defined(OX_EMULATE_DOT)
 #define DOT "vpdpbusd"
 #include "kernels/x86/integer_end_avx2.h"
 #include "kernels/x86/integer_tile_avxvnni.h"
@@ -13,8 +13,17 @@ struct columns {
     struct ends ends;
 };
 
-static void find_columns(const struct ox_integer_tile *t, struct columns *c)
+INLINE void find_columns(const struct ox_integer_tile *t, struct columns *c)
 {
+    if (t->end)
+        c->ends = ends_of(t->end);
+    if (t->cols == COLS && t->end && t->end->offset) {
+        for (unsigned k = 0; k < PARTS; k++) {
+            c->first[k] = load(t->end->offset + t->col + k * LANES);
+            c->scale[k] = _mm256_loadu_ps(t->end->scale + t->col + k * LANES);
+        }
+        return;
+    }
     int32_t offset[COLS] = {0};
     float scale[COLS] = {0};
     if (t->end && t->end->offset)
@@ -26,7 +35,6 @@ static void find_columns(const struct ox_integer_tile *t, struct columns *c)
     memcpy(scale, t->end->scale + t->col, t->cols * sizeof *scale);
     for (unsigned k = 0; k < PARTS; k++)
         c->scale[k] = _mm256_loadu_ps(scale + k * LANES);
-    c->ends = ends_of(t->end);
 }
 
 /* Whether all sums have the bits of a float. */
