@@ -246,7 +246,8 @@ void ox_integer_lines_avx2(struct ox_integer *t);    /* lines() and its packing 
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */
 void ox_integer_avxvnni(struct ox_integer *t);       /* where the compiler can */
 void ox_integer_words_avxvnni(struct ox_integer *t); /* words() alone, where the compiler can */
-void ox_integer_lines_avxvnni(struct ox_integer *t); /* lines() and its packing alone, where the compiler can */
+void ox_integer_lines_avxvnni(
+    struct ox_integer *t); /* lines() and its packing alone, where the compiler can */
 void ox_integer_avx512(struct ox_integer *t);
 void ox_integer_end_avx512(struct ox_integer *t);      /* finish() and leave() alone */
 void ox_integer_winograd_avx512(struct ox_integer *t); /* the transforms alone */
