@@ -5,6 +5,7 @@
 
 #include "common/compiler.h"
 #include "kernels/dense_impl.h"
+#include "kernels/inline.h"
 
 struct job {
     const struct ox_compute *t;
@@ -37,6 +38,8 @@ size_t ox_plane_conv_work(const struct ox_compute *t, const struct ox_env *env,
     return job.slots > SIZE_MAX / 256 ? SIZE_MAX : job.slots * ox_slots(env);
 }
 
+enum { LINE = 64, TOGETHER = 8, AHEAD = 4 };
+
 /* Where the pixels of a panel start, and up to two runs of adjacent ones. */
 struct panel {
     unsigned n, first; /* pixels; those of the first run */
@@ -60,7 +63,7 @@ static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, 
     }
 }
 
-static inline void copy_row(float *to, const float *from, unsigned nr)
+INLINE void copy_row(float *to, const float *from, unsigned nr)
 {
     if (nr == 32) /* known sizes need no call */
         memcpy(to, from, 32 * sizeof *to);
@@ -70,27 +73,55 @@ static inline void copy_row(float *to, const float *from, unsigned nr)
         memcpy(to, from, nr * sizeof *to);
 }
 
-/* Rows [kk, kk + k) of the pixels' taps, channel after channel. */
-static void pack_panel(const struct ox_plane_conv *c, const float *x, const struct panel *p,
-                       unsigned nr, size_t kk, size_t k, float *out)
+/* One row of a panel; behind it there is room where another follows. */
+INLINE void pack_row(const struct panel *p, const float *from, unsigned nr, bool follows,
+                     float *out)
 {
-    size_t tap = kk % c->taps;
-    const float *plane = x + kk / c->taps * c->plane;
-    for (size_t i = 0; i < k; i++, out += nr) {
-        const float *from = plane + c->tap[tap];
-        if (p->runs) {
-            copy_row(out, from + p->at[0], nr);
-            if (p->first < p->n)
-                copy_row(out + p->first, from + p->at[p->first], nr);
-        } else {
-            for (unsigned q = 0; q < p->n; q++)
-                out[q] = from[p->at[q]];
-            for (unsigned q = p->n; q < nr; q++)
-                out[q] = 0;
-        }
-        if (++tap == c->taps) {
-            tap = 0;
-            plane += c->plane;
+    if (!p->runs) {
+        for (unsigned q = 0; q < p->n; q++)
+            out[q] = from[p->at[q]];
+        for (unsigned q = p->n; q < nr; q++)
+            out[q] = 0;
+        return;
+    }
+    copy_row(out, from + p->at[0], nr);
+    if (p->first < p->n && follows)
+        copy_row(out + p->first, from + p->at[p->first], nr);
+    else if (p->first < p->n)
+        memcpy(out + p->first, from + p->at[p->first], (nr - p->first) * sizeof *out);
+}
+
+/* A channel's plane and a tap: a row of the right side. */
+struct row {
+    const float *plane;
+    size_t tap;
+};
+
+INLINE const float *next_row(const struct ox_plane_conv *c, struct row *row)
+{
+    const float *from = row->plane + c->tap[row->tap];
+    if (++row->tap == c->taps) {
+        row->tap = 0;
+        row->plane += c->plane;
+    }
+    return from;
+}
+
+/* Rows [kk, kk + k) of n panels: a row's pixels lie together, and far from the next row's. Of several panels these come into the cache
+ * before; the two lines of one that is wider the processor fetches as fast by itself. */
+INLINE void pack_panels(const struct ox_plane_conv *c, const float *x, const struct panel *p,
+                        size_t n, unsigned nr, size_t kk, size_t k, float *out)
+{
+    struct row row = {x + kk / c->taps * c->plane, kk % c->taps}, later = row;
+    for (size_t i = 0; i < AHEAD && i < k; i++)
+        next_row(c, &later);
+    for (size_t i = 0; i < k; i++) {
+        const float *from = next_row(c, &row);
+        const float *ahead = i + AHEAD < k ? next_row(c, &later) : from;
+        for (size_t j = 0; j < n; j++) {
+            if (n > 1)
+                __builtin_prefetch(ahead + p[j].at[0]);
+            pack_row(p + j, from, nr, i + 1 < k, out + (j * k + i) * nr);
         }
     }
 }
@@ -137,12 +168,19 @@ static void convolve_block(void *arg, size_t i, size_t slot)
     const float *bias = c->bias ? c->bias + group * c->rows : NULL;
     float *right = job->work + slot * job->slots;
     float *y = c->y + part * c->rows * pixels + from;
-    struct panel panel;
+    const size_t most = nr * sizeof(float) <= LINE ? TOGETHER : 1;
+    struct panel panels[TOGETHER];
     for (size_t kk = 0; kk < depth; kk += job->depth) {
         const size_t k = depth - kk < job->depth ? depth - kk : job->depth;
-        for (size_t j = 0; j < cols; j += nr) {
-            find_pixels(c, from + j, cols - j < nr ? (unsigned)(cols - j) : nr, nr, &panel);
-            pack_panel(c, x, &panel, nr, kk, k, right + j * k);
+        for (size_t j = 0, n; j < cols; j += n * nr) {
+            for (n = 0; n < most && j + n * nr < cols; n++) {
+                const size_t at = j + n * nr, left = cols - at;
+                find_pixels(c, from + at, left < nr ? (unsigned)left : nr, nr, &panels[n]);
+            }
+            if (n == 1) /* without a loop */
+                pack_panels(c, x, panels, 1, nr, kk, k, right + j * k);
+            else
+                pack_panels(c, x, panels, n, nr, kk, k, right + j * k);
         }
         multiply(job, weights, bias, kk, k, cols, right, y);
     }
