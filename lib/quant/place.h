@@ -56,6 +56,7 @@ struct ox_place {
     const struct ox_channels *channels; /* NULL: they are not known */
     bool correcting;                    /* biases, by the means of channels */
     bool float_transposed;              /* transposed convolutions have integer weights alone */
+    bool wide_recurrent;                /* weights of recurrent layers have 16 bits */
     bool cancelling;                    /* weights are rounded so that errors cancel */
     struct ox_quant_before before;
     struct ox_placed_table *tables; /* place_table.c */
