@@ -1,6 +1,7 @@
 #include "quant/saturation.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/match.h"
@@ -91,17 +92,25 @@ static size_t next_term(const struct ox_saturation *s, size_t taps, size_t at)
     return at + taps < s->n_terms ? at + taps : at + taps - s->n_terms + 1;
 }
 
-/* Two weights of a sum, as indices, and the largest activations that they meet. */
-struct pair {
-    size_t first, second;
-    int x, y;
+/* The largest activations that two weights of a sum meet, and the largest sum of the two. */
+struct meets {
+    int x, y, both;
 };
 
-static bool beyond(int a, int x, int b, int y)
+/* Two weights of a sum, as indices. */
+struct pair {
+    size_t first, second;
+    struct meets meets;
+};
+
+static bool beyond(int a, int b, struct meets m)
 {
-    const int up = (a > 0 ? a * x : 0) + (b > 0 ? b * y : 0);
-    const int down = (a < 0 ? a * x : 0) + (b < 0 ? b * y : 0);
-    return up > INT16_MAX || down < INT16_MIN;
+    const int p = abs(a), q = abs(b);
+    if ((a < 0) != (b < 0))
+        return false; /* a product alone fits */
+    const int x = p >= q ? m.x : m.both - m.y < m.x ? m.both - m.y : m.x;
+    const int y = p < q ? m.y : m.both - m.x < m.y ? m.both - m.x : m.y;
+    return p * x + q * y > (a < 0 ? -INT16_MIN : INT16_MAX);
 }
 
 /* The largest activation that a term of an output meets; terms are counted in the order of the sum. */
@@ -111,6 +120,21 @@ static int largest(const struct ox_saturation *s, size_t output, size_t term)
         return (int)s->largest;
     const size_t groups = s->n_most / s->channels;
     return s->most[output / (s->n_outputs / groups) * s->channels + term % s->channels];
+}
+
+/* Of a term and the next one. */
+static struct meets meets_of(const struct ox_saturation *s, size_t output, size_t term)
+{
+    struct meets m = {.x = largest(s, output, term), .y = largest(s, output, term + 1)};
+    m.both = m.x + m.y;
+    if (s->both && term % s->channels + 1 < s->channels) {
+        const size_t groups = s->n_most / s->channels;
+        const int both =
+            s->both[output / (s->n_outputs / groups) * s->channels + term % s->channels];
+        const int least = m.x > m.y ? m.x : m.y;
+        m.both = both > m.both ? m.both : both < least ? least : both;
+    }
+    return m;
 }
 
 /* Calls visit() for each pair of weights, until it says true. */
@@ -125,7 +149,7 @@ static bool visit_pairs(const struct ox_saturation *s,
         size_t at = 0;
         for (size_t term = 0; term + 1 < s->n_terms; term += 2) {
             const size_t next = next_term(s, taps, at);
-            struct pair pair = {.x = largest(s, output, term), .y = largest(s, output, term + 1)};
+            struct pair pair = {.meets = meets_of(s, output, term)};
             for (size_t j = 0; j < s->columns; j++) {
                 pair.first = base + at * s->columns + j;
                 pair.second = base + next * s->columns + j;
@@ -141,7 +165,8 @@ static bool visit_pairs(const struct ox_saturation *s,
 static bool pair_can(void *arg, const struct pair *pair)
 {
     const int8_t *const *weights = arg;
-    return beyond((*weights)[pair->first], UINT8_MAX, (*weights)[pair->second], UINT8_MAX);
+    const struct meets any = {UINT8_MAX, UINT8_MAX, 2 * UINT8_MAX};
+    return beyond((*weights)[pair->first], (*weights)[pair->second], any);
 }
 
 bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights)
@@ -180,16 +205,15 @@ static int8_t nearest(float value, struct ox_qparam pair)
     return q;
 }
 
-/* Two values and the largest activations that they meet. */
 struct real_pair {
     float a, b;
-    int x, y;
+    struct meets meets;
 };
 
 static bool beyond_by(const struct real_pair *p, float scale)
 {
     const struct ox_qparam pair = {scale, 0};
-    return beyond(nearest(p->a, pair), p->x, nearest(p->b, pair), p->y);
+    return beyond(nearest(p->a, pair), nearest(p->b, pair), p->meets);
 }
 
 /* Integers get no larger as the scale grows, so that halving finds the least one. */
@@ -212,7 +236,7 @@ static float least_scale(const struct real_pair *p, float low, enum ox_dtype rea
 static bool widen_pair(void *arg, const struct pair *pair)
 {
     const struct rounding *r = arg;
-    const struct real_pair p = {r->values[pair->first], r->values[pair->second], pair->x, pair->y};
+    const struct real_pair p = {r->values[pair->first], r->values[pair->second], pair->meets};
     struct ox_qparam *by = pair_of(r, pair->first);
     /* Most are far from it. Scales that differ along what is summed are for no operator on integers. */
     if (fabsf(p.a + p.b) > 127 * by->scale && by == pair_of(r, pair->second) &&
@@ -316,7 +340,7 @@ static bool settle_pair(void *arg, const struct pair *pair)
 {
     struct rounding *r = arg;
     int8_t *a = &r->weights[pair->first], *b = &r->weights[pair->second];
-    if (!beyond(*a, pair->x, *b, pair->y))
+    if (!beyond(*a, *b, pair->meets))
         return false;
     const int8_t near_a = nearest(r->values[pair->first], *pair_of(r, pair->first));
     const int8_t near_b = nearest(r->values[pair->second], *pair_of(r, pair->second));
