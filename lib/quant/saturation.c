@@ -113,26 +113,20 @@ static bool beyond(int a, int b, struct meets m)
     return p * x + q * y > (a < 0 ? -INT16_MIN : INT16_MAX);
 }
 
-/* The largest activation that a term of an output meets; terms are counted in the order of the sum. */
-static int largest(const struct ox_saturation *s, size_t output, size_t term)
+/* Of a term of channel c of a group and the next one. */
+static struct meets meets_of(const struct ox_saturation *s, size_t group, size_t c)
 {
+    struct meets m = {(int)s->largest, (int)s->largest, 2 * (int)s->largest};
     if (!s->most)
-        return (int)s->largest;
-    const size_t groups = s->n_most / s->channels;
-    return s->most[output / (s->n_outputs / groups) * s->channels + term % s->channels];
-}
-
-/* Of a term and the next one. */
-static struct meets meets_of(const struct ox_saturation *s, size_t output, size_t term)
-{
-    struct meets m = {.x = largest(s, output, term), .y = largest(s, output, term + 1)};
+        return m;
+    const uint8_t *most = s->most + group * s->channels;
+    const bool last = c + 1 == s->channels; /* the next term is of the next tap, another place */
+    m.x = most[c];
+    m.y = most[last ? 0 : c + 1];
     m.both = m.x + m.y;
-    if (s->both && term % s->channels + 1 < s->channels) {
-        const size_t groups = s->n_most / s->channels;
-        const int both =
-            s->both[output / (s->n_outputs / groups) * s->channels + term % s->channels];
-        const int least = m.x > m.y ? m.x : m.y;
-        m.both = both > m.both ? m.both : both < least ? least : both;
+    if (s->both && !last) {
+        const int shown = s->both[group * s->channels + c], least = m.x > m.y ? m.x : m.y;
+        m.both = shown > m.both ? m.both : shown < least ? least : shown;
     }
     return m;
 }
@@ -144,12 +138,13 @@ static bool visit_pairs(const struct ox_saturation *s,
     if (!s->n_outputs || !s->n_terms)
         return false;
     const size_t taps = s->n_terms / s->channels, n = s->n_outputs * s->n_terms;
+    const size_t in_group = s->most ? s->n_outputs / (s->n_most / s->channels) : s->n_outputs;
     for (size_t base = 0; base < n; base += s->columns * s->n_terms) {
-        const size_t output = base / s->n_terms;
-        size_t at = 0;
+        const size_t group = base / s->n_terms / in_group;
+        size_t at = 0, c = 0;
         for (size_t term = 0; term + 1 < s->n_terms; term += 2) {
             const size_t next = next_term(s, taps, at);
-            struct pair pair = {.meets = meets_of(s, output, term)};
+            struct pair pair = {.meets = meets_of(s, group, c)};
             for (size_t j = 0; j < s->columns; j++) {
                 pair.first = base + at * s->columns + j;
                 pair.second = base + next * s->columns + j;
@@ -157,6 +152,7 @@ static bool visit_pairs(const struct ox_saturation *s,
                     return true;
             }
             at = next_term(s, taps, next);
+            c = c + 2 < s->channels ? c + 2 : (c + 2) % s->channels;
         }
     }
     return false;
