@@ -18,6 +18,15 @@ static void add_values(struct ox_channel_row *row, size_t c, const float *values
     row->most[c] = most;
 }
 
+/* Of channel c, whose values those of the next one follow. */
+static void add_pairs(struct ox_channel_row *row, size_t c, const float *values, size_t n)
+{
+    float most = row->both[c];
+    for (size_t i = 0; i < n; i++)
+        most = values[i] + values[n + i] > most ? values[i] + values[n + i] : most;
+    row->both[c] = most;
+}
+
 static enum ox_status take_channels(void *arg, const char *name, const struct ox_datum *value,
                                     struct ox_error *err)
 {
@@ -35,18 +44,22 @@ static enum ox_status take_channels(void *arg, const char *name, const struct ox
     if (!row->sums) {
         row->sums = ox_arena_array(channels->arena, n, sizeof *row->sums);
         row->most = ox_arena_array(channels->arena, n, sizeof *row->most);
-        if (!row->sums || !row->most)
+        row->both = ox_arena_array(channels->arena, n, sizeof *row->both);
+        if (!row->sums || !row->most || !row->both)
             return ox_no_memory(err);
         row->n = n;
         for (size_t c = 0; c < n; c++)
-            row->most[c] = -INFINITY;
+            row->most[c] = row->both[c] = -INFINITY;
     }
     if (row->n != n)
         return OX_OK;
     const float *values = tensor->data;
     for (size_t k = 0; k < tensor->n / (n * inner); k++) {
-        for (size_t c = 0; c < n; c++, values += inner)
+        for (size_t c = 0; c < n; c++, values += inner) {
             add_values(row, c, values, inner);
+            if (c + 1 < n)
+                add_pairs(row, c, values, inner);
+        }
     }
     row->count += (double)(tensor->n / n);
     return OX_OK;

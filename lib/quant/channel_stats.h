@@ -13,6 +13,7 @@ struct ox_channels {
         double *sums;
         float *
             most; /* the largest of each channel, NaN apart; -infinite where there was nothing else */
+        float *both;  /* likewise of what it and the next channel add up to in one place; [n - 1] */
         double count; /* of values a channel */
         bool second;  /* channels are the second dimension, not the last */
     } * rows;

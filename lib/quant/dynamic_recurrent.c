@@ -6,7 +6,7 @@ enum ox_status ox_dynamic_recurrent(struct ox_walk *walk, struct ox_node *node, 
                                     struct ox_error *err)
 {
     OX_TRY(ox_walk_keep(walk, node, err));
-    return ox_quant_shrink_recurrent(walk->q, node, reason, err);
+    return ox_quant_shrink_recurrent(walk->q, node, false, reason, err);
 }
 
 /* The weights [directions, rows, columns] as 8 bits [directions, columns, rows], which com.microsoft's LSTM wants, scales

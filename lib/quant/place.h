@@ -56,6 +56,7 @@ struct ox_place {
     const struct ox_channels *channels; /* NULL: they are not known */
     bool correcting;                    /* biases, by the means of channels */
     bool float_transposed;              /* transposed convolutions have integer weights alone */
+    bool wide_recurrent;                /* weights of recurrent layers have 16 bits */
     bool cancelling;                    /* weights are rounded so that errors cancel */
     struct ox_quant_before before;
     struct ox_placed_table *tables; /* place_table.c */
@@ -134,6 +135,8 @@ bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *pro
 void ox_place_int8_ends(struct ox_place *place);
 /* Once Q and DQ are there: what goes into bodies is read before it is rounded. remove, by index: nodes that are unread then. */
 enum ox_status ox_place_before_bodies(struct ox_place *place, bool *remove, struct ox_error *err);
+/* Of Gelu in parts behind integers, see place_gelu.c. */
+enum ox_status ox_place_gelus(struct ox_place *place, struct ox_error *err);
 /* What several read of int8 activations, see place_copies.c. */
 enum ox_status ox_place_copies(struct ox_place *place, struct ox_error *err);
 /* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */

@@ -204,7 +204,7 @@ static enum ox_status place_recurrent(struct ox_place *place, struct ox_node *no
 {
     const char *reason = ox_quant_unwanted(place->q, node);
     if (!reason)
-        OX_TRY(ox_quant_shrink_recurrent(place->q, node, &reason, err));
+        OX_TRY(ox_quant_shrink_recurrent(place->q, node, place->wide_recurrent, &reason, err));
     ox_quant_report_add_node(place->q->report, node, NULL, reason);
     return OX_OK;
 }

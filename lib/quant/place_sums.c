@@ -35,6 +35,14 @@ static uint8_t largest_code(double most, struct ox_qparam pair, bool is_signed)
     return (uint8_t)fmin(UINT8_MAX, zero + above);
 }
 
+/* ... and that two values of one place add up to, each of which is rounded. */
+static uint16_t largest_sum(double most, struct ox_qparam pair, bool is_signed)
+{
+    const double zero = is_signed ? pair.zero + 128 : pair.zero;
+    const double above = most > 0 ? ceil((1 + margin) * most / (double)pair.scale) : 0;
+    return (uint16_t)fmin(2 * UINT8_MAX, 2 * zero + above + 1);
+}
+
 /* Of each channel of the activation that the node reads, as far as samples showed; NULL: any may be 255. */
 static enum ox_status largest_codes(struct ox_place *place, const struct ox_node *node,
                                     struct ox_saturation *sums, struct ox_error *err)
@@ -55,13 +63,18 @@ static enum ox_status largest_codes(struct ox_place *place, const struct ox_node
     if (evened && evened->n != row->n)
         return OX_OK;
     const struct ox_qparam pair = ox_place_pair(place, input, mark->range);
+    const bool is_signed = options->activation_type == OX_INT8;
     uint8_t *most = ox_arena_alloc(&place->q->arena, row->n);
-    if (!most)
+    uint16_t *both = ox_arena_array(&place->q->arena, row->n, sizeof *both);
+    if (!most || !both)
         return ox_no_memory(err);
     for (size_t c = 0; c < row->n; c++)
         most[c] = largest_code((double)row->most[c] / (evened ? (double)evened->factors[c] : 1),
-                               pair, options->activation_type == OX_INT8);
+                               pair, is_signed);
+    for (size_t c = 0; !evened && c + 1 < row->n; c++)
+        both[c] = largest_sum((double)row->both[c], pair, is_signed);
     sums->most = most;
+    sums->both = evened ? NULL : both;
     sums->n_most = row->n;
     return OX_OK;
 }

@@ -218,9 +218,13 @@ enum ox_status ox_quant_turned(struct ox_quant *q, const struct ox_value *value,
     const int64_t dims[] = {in->dims[1], in->dims[0]};
     enum ox_status status =
         ox_tensor_new(&turned, ox_env_budget(q->model->env), OX_FLOAT32, 2, dims, err);
-    for (int64_t i = 0; status == OX_OK && i < dims[0]; i++) {
+    /* Sixteen rows at a time, for they share lines. */
+    for (int64_t from = 0; status == OX_OK && from < dims[0]; from += 16) {
+        const int64_t to = from + 16 < dims[0] ? from + 16 : dims[0];
         for (int64_t j = 0; j < dims[1]; j++)
-            ((float *)turned->data)[i * dims[1] + j] = ((const float *)in->data)[j * dims[0] + i];
+            for (int64_t i = from; i < to; i++)
+                ((float *)turned->data)[i * dims[1] + j] =
+                    ((const float *)in->data)[j * dims[0] + i];
     }
     ox_tensor_release(in);
     if (status == OX_OK)

@@ -137,8 +137,8 @@ enum ox_status ox_quant_body(struct ox_quant *q, struct ox_graph *body, struct o
 /* ---- Recurrent layers: weights are stored as integers, the layer stays in float ---- */
 
 bool ox_quant_is_recurrent(const struct ox_node *node); /* LSTM, GRU, RNN */
-/* *reason is set where it cannot be. */
-enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *node,
+/* wide: in 16 bits. *reason is set where it cannot be. */
+enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *node, bool wide,
                                          const char **reason, struct ox_error *err);
 /* The same of large constants that convolutions take as weights after factors that are computed, as StyleGAN2 does. */
 enum ox_status ox_quant_shrink_scaled(struct ox_quant *q, struct ox_graph *graph,

@@ -9,7 +9,7 @@ enum { SCALED_LEAST = 4096, SCALED_RANK = 8, SCALED_DEPTH = 12 };
 
 /* With a scale for each place of the axes up to `axis`: of [directions, rows, columns] a row. */
 static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t input, unsigned axis,
-                             struct ox_error *err)
+                             enum ox_dtype type, struct ox_error *err)
 {
     struct ox_value *value = node->inputs[input];
     struct ox_budget *budget = ox_env_budget(q->model->env);
@@ -25,8 +25,8 @@ static enum ox_status shrink(struct ox_quant *q, struct ox_node *node, size_t in
     }
     enum ox_status status;
     OX_TRY_CLEANUP(ox_tensor_view(&rows, in, 2, flat, err));
-    OX_TRY_CLEANUP(ox_qparams_of_tensor(&params, &q->arena, rows, 0, ox_quant_stored_type(q), real,
-                                        true, false, false, err));
+    OX_TRY_CLEANUP(
+        ox_qparams_of_tensor(&params, &q->arena, rows, 0, type, real, true, false, false, err));
     OX_TRY_CLEANUP(ox_quantize_tensor(&integers, budget, rows, &params, err));
     ox_quant_report_add_constant(q->report, value, "weight", rows, integers, &params);
     OX_TRY_CLEANUP(ox_tensor_view(&shaped, integers, in->rank, in->dims, err));
@@ -66,7 +66,23 @@ bool ox_quant_is_recurrent(const struct ox_node *node)
             strcmp(node->op_type, "RNN") == 0);
 }
 
-enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *node,
+/* What comes from without may be of very unequal units (powers of a spectrum): a step of 8 bits by the largest weight of a row is then
+ * much for columns of large inputs. Where there are few of them, wider ones cost little. */
+static bool meets_raw(const struct ox_node *node)
+{
+    static const char *const moves[] = {"Reshape",   "Transpose", "Squeeze",
+                                        "Unsqueeze", "Identity",  NULL};
+    enum { MANY = 4 };
+    const struct ox_value *value = node->inputs[0];
+    while (value && value->producer && ox_is_any_op(value->producer, moves))
+        value = value->producer->inputs[0];
+    const struct ox_stored *w = ox_value_stored(node->inputs[1]);
+    const struct ox_stored *r = ox_value_stored(node->inputs[2]);
+    return value && !value->producer && !value->outer && value->is_input &&
+           MANY * w->dims[2] <= r->dims[2];
+}
+
+enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *node, bool wide,
                                          const char **reason, struct ox_error *err)
 {
     for (size_t i = 1; i < 3; i++) {
@@ -77,9 +93,11 @@ enum ox_status ox_quant_shrink_recurrent(struct ox_quant *q, struct ox_node *nod
             return OX_OK;
         }
     }
-    for (size_t i = 1; i < 3; i++)
-        OX_TRY(shrink(q, node, i, 1, err));
-    return OX_OK;
+    const bool raw = meets_raw(node);
+    const enum ox_dtype type = wide ? OX_INT16 : ox_quant_stored_type(q);
+    if (!raw || !wide)
+        OX_TRY(shrink(q, node, 1, 1, raw ? OX_INT16 : type, err));
+    return shrink(q, node, 2, 1, type, err);
 }
 
 /* ---- Weights that a style computed at run time scales -------------------------------------------------------------- */
@@ -118,7 +136,7 @@ static enum ox_status shrink_behind(struct ox_quant *q, const struct ox_quant_us
         if (axis < 0)
             OX_TRY(shrink_behind(q, uses, node->inputs[i], depth - 1, err));
         else if (!ox_value_stored(node->inputs[1 - i]))
-            OX_TRY(shrink(q, node, i, (unsigned)axis, err));
+            OX_TRY(shrink(q, node, i, (unsigned)axis, ox_quant_stored_type(q), err));
     }
     return OX_OK;
 }

@@ -1,6 +1,7 @@
 #include "quant/saturation.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/match.h"
@@ -91,26 +92,43 @@ static size_t next_term(const struct ox_saturation *s, size_t taps, size_t at)
     return at + taps < s->n_terms ? at + taps : at + taps - s->n_terms + 1;
 }
 
-/* Two weights of a sum, as indices, and the largest activations that they meet. */
-struct pair {
-    size_t first, second;
-    int x, y;
+/* The largest activations that two weights of a sum meet, and the largest sum of the two. */
+struct meets {
+    int x, y, both;
 };
 
-static bool beyond(int a, int x, int b, int y)
+/* Two weights of a sum, as indices. */
+struct pair {
+    size_t first, second;
+    struct meets meets;
+};
+
+static bool beyond(int a, int b, struct meets m)
 {
-    const int up = (a > 0 ? a * x : 0) + (b > 0 ? b * y : 0);
-    const int down = (a < 0 ? a * x : 0) + (b < 0 ? b * y : 0);
-    return up > INT16_MAX || down < INT16_MIN;
+    const int p = abs(a), q = abs(b);
+    if ((a < 0) != (b < 0))
+        return false; /* a product alone fits */
+    const int x = p >= q ? m.x : m.both - m.y < m.x ? m.both - m.y : m.x;
+    const int y = p < q ? m.y : m.both - m.x < m.y ? m.both - m.x : m.y;
+    return p * x + q * y > (a < 0 ? -INT16_MIN : INT16_MAX);
 }
 
-/* The largest activation that a term of an output meets; terms are counted in the order of the sum. */
-static int largest(const struct ox_saturation *s, size_t output, size_t term)
+/* Of a term of channel c of a group and the next one. */
+static struct meets meets_of(const struct ox_saturation *s, size_t group, size_t c)
 {
+    struct meets m = {(int)s->largest, (int)s->largest, 2 * (int)s->largest};
     if (!s->most)
-        return (int)s->largest;
-    const size_t groups = s->n_most / s->channels;
-    return s->most[output / (s->n_outputs / groups) * s->channels + term % s->channels];
+        return m;
+    const uint8_t *most = s->most + group * s->channels;
+    const bool last = c + 1 == s->channels; /* the next term is of the next tap, another place */
+    m.x = most[c];
+    m.y = most[last ? 0 : c + 1];
+    m.both = m.x + m.y;
+    if (s->both && !last) {
+        const int shown = s->both[group * s->channels + c], least = m.x > m.y ? m.x : m.y;
+        m.both = shown > m.both ? m.both : shown < least ? least : shown;
+    }
+    return m;
 }
 
 /* Calls visit() for each pair of weights, until it says true. */
@@ -120,12 +138,13 @@ static bool visit_pairs(const struct ox_saturation *s,
     if (!s->n_outputs || !s->n_terms)
         return false;
     const size_t taps = s->n_terms / s->channels, n = s->n_outputs * s->n_terms;
+    const size_t in_group = s->most ? s->n_outputs / (s->n_most / s->channels) : s->n_outputs;
     for (size_t base = 0; base < n; base += s->columns * s->n_terms) {
-        const size_t output = base / s->n_terms;
-        size_t at = 0;
+        const size_t group = base / s->n_terms / in_group;
+        size_t at = 0, c = 0;
         for (size_t term = 0; term + 1 < s->n_terms; term += 2) {
             const size_t next = next_term(s, taps, at);
-            struct pair pair = {.x = largest(s, output, term), .y = largest(s, output, term + 1)};
+            struct pair pair = {.meets = meets_of(s, group, c)};
             for (size_t j = 0; j < s->columns; j++) {
                 pair.first = base + at * s->columns + j;
                 pair.second = base + next * s->columns + j;
@@ -133,6 +152,7 @@ static bool visit_pairs(const struct ox_saturation *s,
                     return true;
             }
             at = next_term(s, taps, next);
+            c = c + 2 < s->channels ? c + 2 : (c + 2) % s->channels;
         }
     }
     return false;
@@ -141,7 +161,8 @@ static bool visit_pairs(const struct ox_saturation *s,
 static bool pair_can(void *arg, const struct pair *pair)
 {
     const int8_t *const *weights = arg;
-    return beyond((*weights)[pair->first], UINT8_MAX, (*weights)[pair->second], UINT8_MAX);
+    const struct meets any = {UINT8_MAX, UINT8_MAX, 2 * UINT8_MAX};
+    return beyond((*weights)[pair->first], (*weights)[pair->second], any);
 }
 
 bool ox_saturation_can(const struct ox_saturation *sums, size_t n_sums, const int8_t *weights)
@@ -180,16 +201,15 @@ static int8_t nearest(float value, struct ox_qparam pair)
     return q;
 }
 
-/* Two values and the largest activations that they meet. */
 struct real_pair {
     float a, b;
-    int x, y;
+    struct meets meets;
 };
 
 static bool beyond_by(const struct real_pair *p, float scale)
 {
     const struct ox_qparam pair = {scale, 0};
-    return beyond(nearest(p->a, pair), p->x, nearest(p->b, pair), p->y);
+    return beyond(nearest(p->a, pair), nearest(p->b, pair), p->meets);
 }
 
 /* Integers get no larger as the scale grows, so that halving finds the least one. */
@@ -212,7 +232,7 @@ static float least_scale(const struct real_pair *p, float low, enum ox_dtype rea
 static bool widen_pair(void *arg, const struct pair *pair)
 {
     const struct rounding *r = arg;
-    const struct real_pair p = {r->values[pair->first], r->values[pair->second], pair->x, pair->y};
+    const struct real_pair p = {r->values[pair->first], r->values[pair->second], pair->meets};
     struct ox_qparam *by = pair_of(r, pair->first);
     /* Most are far from it. Scales that differ along what is summed are for no operator on integers. */
     if (fabsf(p.a + p.b) > 127 * by->scale && by == pair_of(r, pair->second) &&
@@ -316,7 +336,7 @@ static bool settle_pair(void *arg, const struct pair *pair)
 {
     struct rounding *r = arg;
     int8_t *a = &r->weights[pair->first], *b = &r->weights[pair->second];
-    if (!beyond(*a, pair->x, *b, pair->y))
+    if (!beyond(*a, *b, pair->meets))
         return false;
     const int8_t near_a = nearest(r->values[pair->first], *pair_of(r, pair->first));
     const int8_t near_b = nearest(r->values[pair->second], *pair_of(r, pair->second));

@@ -16,6 +16,8 @@ struct ox_saturation {
     unsigned largest; /* activation, as uint8 */
     const uint8_t *
         most; /* the largest activation of each channel, of all groups; NULL: all may be `largest` */
+    const uint16_t *
+        both; /* the largest sum of a channel's and the next one's in one place; NULL: of both largest */
     size_t n_most;
 };
 

@@ -15,6 +15,7 @@ struct repairs {
     bool correct, equalize, smooth, cancel;
     bool float_transposed; /* what transposed convolutions read and make */
     bool float_bodies;     /* nothing in bodies of If, Loop and Scan is quantized */
+    bool wide_recurrent;   /* weights of recurrent layers have 16 bits */
     enum ox_quant_method method;
 };
 
@@ -109,6 +110,7 @@ static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibr
         OX_TRY(ox_place_begin(&place, q, body, calibration, err));
         place.cancelling = repairs->cancel;
         place.float_transposed = repairs->float_transposed;
+        place.wide_recurrent = repairs->wide_recurrent;
         ox_place_ranges(&place);
         OX_TRY(ox_place_own(&place, err));
         OX_TRY(ox_place_weave(&place, err));
@@ -141,6 +143,7 @@ static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *
     place.equalized = equalized;
     place.cancelling = repairs->cancel;
     place.float_transposed = repairs->float_transposed;
+    place.wide_recurrent = repairs->wide_recurrent;
     place.channels = channels;
     place.correcting = repairs->correct && channels;
     ox_place_ranges(&place);
@@ -275,6 +278,11 @@ static bool has_type(const struct ox_model *model, const char *op_type)
     return false;
 }
 
+static bool has_recurrent(const struct ox_model *model)
+{
+    return has_type(model, "LSTM") || has_type(model, "GRU") || has_type(model, "RNN");
+}
+
 /* How sure a gain must be. What clips gains on many samples and loses on those few whose outliers it cuts off, of which the
  * samples kept may show none: so minmax is left only for what is beyond chance, and for entropy, whose aim is not the least error, last. */
 static const double sure_repair = 1;
@@ -336,25 +344,40 @@ static enum ox_status try_methods(struct search *s, struct ox_error *err)
     return OX_OK;
 }
 
-/* What a loop decides by rounded values (the next word, when to end) may be another thing altogether: where outputs suffer from
- * that, bodies are worth more than their products in integers. */
-static enum ox_status try_float_bodies(struct search *s, struct ox_error *err)
+/* What costs bytes or time is taken where much is gained of what would be poor otherwise. */
+static enum ox_status try_dear(struct search *s, struct repairs way, double poor,
+                               struct ox_error *err)
 {
-    const double poor = 20, gain = 6; /* dB */
-    struct repairs way = s->best;
+    const double gain = 6; /* dB */
     struct ox_judged judged;
-    bool has_bodies = false;
-    for (size_t g = 0; g < s->model->n_graphs; g++)
-        has_bodies |= ox_quant_is_body(s->model->graphs[g]);
-    if (!has_bodies || s->best_judged.sqnr_db >= poor)
+    if (s->best_judged.sqnr_db >= poor)
         return OX_OK;
-    way.float_bodies = true;
     OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
     if (judged.sqnr_db < s->best_judged.sqnr_db + gain)
         return OX_OK;
     s->best = way;
     s->best_judged = judged;
     return OX_OK;
+}
+
+/* What a loop decides by rounded values (the next word, when to end) may be another thing altogether: where outputs suffer from
+ * that, bodies are worth more than their products in integers. */
+static enum ox_status try_float_bodies(struct search *s, struct ox_error *err)
+{
+    struct repairs way = s->best;
+    bool has_bodies = false;
+    for (size_t g = 0; g < s->model->n_graphs; g++)
+        has_bodies |= ox_quant_is_body(s->model->graphs[g]);
+    way.float_bodies = true;
+    return has_bodies ? try_dear(s, way, 20, err) : OX_OK;
+}
+
+/* What rounding does to the weights of a recurrent layer adds up from step to step. */
+static enum ox_status try_wide_recurrent(struct search *s, struct ox_error *err)
+{
+    struct repairs way = s->best;
+    way.wide_recurrent = true;
+    return has_recurrent(s->model) ? try_dear(s, way, 30, err) : OX_OK;
 }
 
 static enum ox_status try_all(struct search *s, struct ox_error *err)
@@ -371,6 +394,7 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
         OX_TRY(try_way(s, way, sure_of(way.method), err));
     OX_TRY(try_repairs(s, err));
     OX_TRY(try_float_bodies(s, err));
+    OX_TRY(try_wide_recurrent(s, err));
     if (options->accuracy != OX_QUANT_BEST)
         return OX_OK;
     for (unsigned round = 0, kept = UINT_MAX; round < 3 && kept != s->n_kept; round++) {
@@ -496,13 +520,15 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         (*report)->summary.held_out_db = s.best_judged.sqnr_db;
     if (status == OX_OK && judged && report)
         ox_quant_report_add_note(
-            *report, "on samples held out: %.1f dB%s%s%s%s%s%s, ranges by %s",
+            *report, "on samples held out: %.1f dB%s%s%s%s%s%s%s, ranges by %s",
             s.best_judged.sqnr_db, s.best.cancel ? ", rounding evened out" : "",
             s.best.correct ? ", biases corrected" : "",
             s.best.equalize ? ", channels evened out" : "",
             s.best.smooth ? ", normalizations smoothed" : "",
             s.best.float_transposed ? ", weights alone of transposed convolutions" : "",
-            s.best.float_bodies ? ", bodies in float" : "", ox_quant_method_name(s.best.method));
+            s.best.float_bodies ? ", bodies in float" : "",
+            s.best.wide_recurrent ? ", weights of recurrent layers in 16 bits" : "",
+            ox_quant_method_name(s.best.method));
     if (status == OX_OK && judged && report) {
         tell_budget(&s, *report);
         if (options->has_budget)

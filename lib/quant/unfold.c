@@ -8,8 +8,8 @@
 #include "quant/unfold.h"
 
 enum {
-    LEAST_BYTES = 1024,
-    GAIN = 2, /* what nodes and their constants may take: one of so many parts of the bytes */
+    LEAST_BYTES = 1024, /* of what is looked at ... */
+    LEAST_GAIN = 512,   /* ... and that nodes and their constants take less */
     MOST_NODES = 256,
     ENTRY_BYTES = 16, /* of names, kinds and lengths around what they hold */
     KNOWN_MOST = 64   /* integers that are computed from sizes */
@@ -237,8 +237,8 @@ static enum ox_status evaluate(struct unfolding *u, const struct ox_node *node,
     }
     u->values[value->id] = made;
     const uint64_t whole = bytes_of(made) + ENTRY_BYTES + name_bytes(value);
-    u->as_node[value->id] = node->n_inputs && cost < whole;
-    u->cost[value->id] = present(u, value) ? 0 : cost < whole ? cost : whole;
+    u->as_node[value->id] = node->n_inputs && cost < whole; /* a Constant holds what it makes */
+    u->cost[value->id] = present(u, value) ? 0 : u->as_node[value->id] ? cost : whole;
     return OX_OK;
 }
 
@@ -304,7 +304,7 @@ static enum ox_status unfold(struct unfolding *u, struct ox_value *target, bool 
     struct ox_tensor *folded = NULL;
     enum ox_status status = OX_OK;
     OX_TRY(ox_stored_load(u->q->model, target->init, &folded, err));
-    const uint64_t most = bytes_of(folded) / GAIN;
+    const uint64_t most = bytes_of(folded) - LEAST_GAIN;
     if (mark(u, target, most)) {
         for (uint32_t r = 0; r <= origins->of[target->id].rank; r++)
             if (u->needed[origins->made[r]])

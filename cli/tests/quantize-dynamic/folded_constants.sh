@@ -24,3 +24,17 @@ onnxtool check --full q.onnx
 onnxtool dump q.onnx -f text | grep -oE '= (Reshape|Less|Where|Sub|MatMulInteger|Add|Mul) ?\(' | sort | uniq -c
 [ "$(wc -c <q.onnx)" -lt 8000 ] && echo small
 onnxtool parity q.onnx m.onnxtxt --random 2 --atol 1 --rtol 0.1 >/dev/null && echo near
+echo '--- of a larger constant, in a node: what is folded stays'
+cat >m.onnxtxt <<MODEL
+<ir_version: 9, opset_import: ["" : 17]>
+g (float[8,1024] x) => (float[8,1024] y, float[8,4] z)
+<float[1024,4] w = {$(seq -s, 1 4096)}>
+{
+    numbers = Constant <value = int64[1024] {$(seq -s, 1 1024)}> ()
+    floats = Cast <to = 1> (numbers)
+    y = Mul (x, floats)
+    z = MatMul (x, w)
+}
+MODEL
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx -q
+onnxtool dump q.onnx -f text | grep -oE '(float|int64)\[1024\] [a-z]+'
