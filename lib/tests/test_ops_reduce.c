@@ -325,6 +325,12 @@ START_TEST(arg_max_finds_nan)
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);
     ONE_OP_OUT(op, 0, OX_INT64, "1", 0, 1);
     one_op_free(op);
+    op = one_op_new("", "ArgMin", 13);
+    ONE_OP_IN(op, OX_FLOAT32, "3x2", nan_, 2, 1, 1, nan_, 1);
+    one_op_int(op, "select_last_index", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT64, "1x2", 0, 2, 2);
+    one_op_free(op);
 }
 END_TEST
 
