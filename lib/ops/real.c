@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/casts.h"
 #include "tensor/half.h"
 
 void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out)
@@ -19,8 +20,9 @@ void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *o
         for (size_t i = 0; i < n; i++)
             out[i] = (double)(half ? ox_half_to_float(from[i]) : ox_bfloat_to_float(from[i]));
     } else {
-        for (size_t i = 0; i < n; i++)
-            out[i] = ox_tensor_get_double(tensor, at + i);
+        const char *from = (const char *)tensor->data + at * ox_dtype_size(tensor->dtype);
+        if (!ox_cast_run(ox_cpu(), tensor->dtype, OX_FLOAT64, n, from, out))
+            ox_elements_convert(OX_FLOAT64, out, tensor->dtype, from, n, true);
     }
 }
 
