@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/bytes.h"
+#include "kernels/casts.h"
 #include "kernels/compute.h"
 #include "ops/parts.h"
 
@@ -361,6 +362,7 @@ enum ox_status ox_move_own_of(struct ox_tensor *tensor, const struct ox_tensor *
 enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
                             struct ox_error *err)
 {
+    enum { FEW = 256 }; /* of which the memory does not matter */
     const struct ox_tensor *tensor = ox_run_in(r, i);
 
     *values = NULL;
@@ -372,19 +374,15 @@ enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, 
         *n = tensor->n;
         return OX_OK;
     }
-    int64_t *wide = ox_run_scratch(r, tensor->n + 1, sizeof(*wide), err);
+    const bool many = tensor->n > FEW;
+    int64_t *wide = (many ? ox_run_work : ox_run_scratch)(r, tensor->n + 1, sizeof(*wide), err);
 
     if (!wide)
         return OX_NO_MEMORY;
-    if (tensor->dtype == OX_INT32) {
-        const int32_t *narrow = tensor->data;
-
-        for (size_t k = 0; k < tensor->n; k++)
-            wide[k] = narrow[k];
-    } else {
+    if (tensor->dtype != OX_INT32 ||
+        !ox_cast_run(ox_cpu(), OX_INT32, OX_INT64, tensor->n, tensor->data, wide))
         for (size_t k = 0; k < tensor->n; k++)
             wide[k] = ox_tensor_get_int(tensor, k);
-    }
     *values = wide;
     *n = tensor->n;
     return OX_OK;

@@ -17,6 +17,24 @@ static struct one_op *gather(const char *name, const char *shape, double index)
     return op;
 }
 
+START_TEST(many_indices_of_32_bits_are_widened)
+{
+    enum { N = 603 };
+    double x[N], places[N], turned[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        places[i] = i % 2 ? -1 - i : N - 1 - i;
+        turned[i] = N - 1 - i;
+    }
+    struct one_op *op = one_op_new("", "GatherElements", 13);
+    one_op_in(op, OX_INT16, "603", x, N);
+    one_op_in(op, OX_INT32, "603", places, N);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    one_op_expect(op, 0, OX_INT16, "603", 0, turned, N);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(gathers_check_each_index)
 {
     static const char *const names[] = {"Gather", "GatherElements", "GatherND"};
@@ -559,6 +577,7 @@ int main(void)
     Suite *suite = suite_create("ops_index");
     TCase *tests = tcase_create("index");
 
+    tcase_add_test(tests, many_indices_of_32_bits_are_widened);
     tcase_add_test(tests, gathers_check_each_index);
     tcase_add_test(tests, gather_of_a_scalar_index_drops_the_axis);
     tcase_add_test(tests, gather_of_nothing);
