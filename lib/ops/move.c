@@ -54,7 +54,7 @@ static void plane_2(char *dst, int64_t to_i, const char *src, int64_t from_j, in
     const void *x = src;
     void *y = dst;
 
-    if (from_j <= 0 || to_i <= 0 || n_i < 8 || n_j < 8 || !t->transpose_pairs ||
+    if (from_j <= 0 || to_i <= 0 || n_i * n_j < PLANE || !t->transpose_pairs ||
         (uintptr_t)x % sizeof(uint16_t) || (uintptr_t)y % sizeof(uint16_t))
         move_plane_2(dst, to_i, src, from_j, n_i, n_j);
     else
