@@ -411,15 +411,12 @@ enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t
     return OX_OK;
 }
 
-enum ox_status ox_move_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
-                             int64_t size, int64_t *out, struct ox_error *err)
+enum ox_status ox_move_bad_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
+                                 int64_t size, struct ox_error *err)
 {
-    if (OX_UNLIKELY(index < -size || index >= size))
-        return ox_run_fail(r, err, OX_INPUT,
-                           "%s[%zu] is %" PRId64 ", outside [%" PRId64 ", %" PRId64 "]", name, at,
-                           index, -size, size - 1);
-    *out = index < 0 ? index + size : index;
-    return OX_OK;
+    return ox_run_fail(r, err, OX_INPUT,
+                       "%s[%zu] is %" PRId64 ", outside [%" PRId64 ", %" PRId64 "]", name, at,
+                       index, -size, size - 1);
 }
 
 enum ox_status ox_move_axes(const struct ox_run *r, const int64_t *axes, size_t n, unsigned rank,

@@ -131,6 +131,33 @@ START_TEST(scatters_check_each_index)
 }
 END_TEST
 
+/* Blocks of 1 and of 40 elements: a NaN stays, whoever brings it. */
+START_TEST(scatters_of_the_greatest_and_least_keep_nan)
+{
+    static const size_t blocks[] = {1, 40};
+    for (size_t k = 0; k < 2 * OX_COUNT(blocks); k++) {
+        const size_t n = blocks[k / 2];
+        double x[40], new[40], want[40];
+        char shape[32];
+        for (size_t i = 0; i < n; i++) {
+            x[i] = i % 5 == 3 ? nan_ : (double)(i % 3);
+            new[i] = i % 7 == 0 ? nan_ : 1;
+            want[i] = k % 2 ? (x[i] < new[i] ? x[i] : new[i]) : x[i] > new[i] ? x[i] : new[i];
+            want[i] = isnan(x[i]) ? x[i] : want[i];
+        }
+        struct one_op *op = one_op_new("", "ScatterND", 18);
+        snprintf(shape, sizeof shape, "1x%zu", n);
+        one_op_in(op, OX_FLOAT32, shape, x, n);
+        ONE_OP_IN(op, OX_INT64, "1x1", 0);
+        one_op_in(op, OX_FLOAT32, shape, new, n);
+        one_op_string(op, "reduction", k % 2 ? "min" : "max");
+        ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+        one_op_expect(op, 0, OX_FLOAT32, shape, 0, want, n);
+        one_op_free(op);
+    }
+}
+END_TEST
+
 static struct one_op *reduce(enum ox_dtype dtype, const char *reduction, double a, double b,
                              double c)
 {
@@ -577,6 +604,7 @@ int main(void)
     Suite *suite = suite_create("ops_index");
     TCase *tests = tcase_create("index");
 
+    tcase_add_test(tests, scatters_of_the_greatest_and_least_keep_nan);
     tcase_add_test(tests, many_indices_of_32_bits_are_widened);
     tcase_add_test(tests, gathers_check_each_index);
     tcase_add_test(tests, gather_of_a_scalar_index_drops_the_axis);
