@@ -11,7 +11,7 @@
 
 enum {
     LANES = 1024,
-    SHORT = 16,       /* elements of a row that becomes a lane */
+    SHORT = 16,       /* elements of a row that becomes a lane, twice as many bytes */
     TURNED_BYTES = 16 /* of LANES such rows at a time */
 };
 
@@ -41,7 +41,8 @@ static void line_task(void *arg, size_t from, size_t to)
 /* Of types whose lanes are compared by vectors on every processor. */
 static bool are_short(const struct arg_job *job)
 {
-    return job->count <= SHORT && (job->bytes == 4 || job->type == OX_FLOAT64);
+    return job->count <= SHORT * (job->bytes == 1 ? 2 : 1) &&
+           (job->bytes == 1 || job->bytes == 4 || job->type == OX_FLOAT64);
 }
 
 /* Short rows become lanes first. */

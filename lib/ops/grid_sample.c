@@ -400,13 +400,52 @@ static void find_place(const struct plane *p, const struct grid_axis *axes, size
         set_tap(t, i, offset[k], weight[k]);
 }
 
+/* Of a linear place between the first and the last element, what grid_place() finds for an axis; false elsewhere. */
+static inline bool between(const struct grid *g, double normal, unsigned axis, int64_t *index,
+                           double *weight)
+{
+    const double dim = (double)g->dims[axis];
+    const double x = g->align_corners ? (normal + 1) / 2 * (dim - 1) : ((normal + 1) * dim - 1) / 2;
+    if (!(x >= 0 && x < dim - 1))
+        return false;
+    *index = (int64_t)x;
+    *weight = x - (double)*index;
+    return true;
+}
+
+/* Place i of two axes by its four neighbours; false where one is missing. */
+static inline bool find_four(const struct plane *p, const float *at, size_t i, struct taps *t)
+{
+    enum { NEXT = TAPS / 4 };
+    int64_t row, column;
+    double down, right;
+    if (!between(p->g, (double)at[1], 0, &row, &down) ||
+        !between(p->g, (double)at[0], 1, &column, &right))
+        return false;
+    int64_t *offset = t->offset + i;
+    float *weight = t->weight + i;
+    const double up = 1 - down, left = 1 - right;
+    offset[0] = row * p->g->strides[0] + column;
+    offset[NEXT] = offset[0] + 1;
+    offset[2 * NEXT] = offset[0] + p->g->strides[0];
+    offset[3 * NEXT] = offset[2 * NEXT] + 1;
+    weight[0] = (float)(up * left);
+    weight[NEXT] = (float)(up * right);
+    weight[2 * NEXT] = (float)(down * left);
+    weight[3 * NEXT] = (float)(down * right);
+    return true;
+}
+
 static void find_taps(const struct plane *p, const struct stretch *s, struct taps *t)
 {
     const unsigned n_axes = p->g->n_axes;
     const float *at = p->at + (s->image * p->places + s->first) * n_axes;
+    const bool four = n_axes == 2 && p->g->mode == GRID_LINEAR;
     t->inside = true;
     for (size_t i = 0; i < s->n; i++, at += n_axes) {
         struct grid_axis axes[GRID_AXES];
+        if (four && find_four(p, at, i, t))
+            continue;
         for (unsigned k = 0; k < n_axes; k++)
             grid_place(p->g, (double)at[n_axes - 1 - k], k, &axes[k]);
         find_place(p, axes, i, t);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/bytes.h"
+#include "kernels/casts.h"
 #include "kernels/compute.h"
 #include "ops/parts.h"
 
@@ -53,7 +54,7 @@ static void plane_2(char *dst, int64_t to_i, const char *src, int64_t from_j, in
     const void *x = src;
     void *y = dst;
 
-    if (from_j <= 0 || to_i <= 0 || n_i < 8 || n_j < 8 || !t->transpose_pairs ||
+    if (from_j <= 0 || to_i <= 0 || n_i * n_j < PLANE || !t->transpose_pairs ||
         (uintptr_t)x % sizeof(uint16_t) || (uintptr_t)y % sizeof(uint16_t))
         move_plane_2(dst, to_i, src, from_j, n_i, n_j);
     else
@@ -361,6 +362,7 @@ enum ox_status ox_move_own_of(struct ox_tensor *tensor, const struct ox_tensor *
 enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, size_t *n,
                             struct ox_error *err)
 {
+    enum { FEW = 256 }; /* of which the memory does not matter */
     const struct ox_tensor *tensor = ox_run_in(r, i);
 
     *values = NULL;
@@ -372,19 +374,15 @@ enum ox_status ox_move_ints(struct ox_run *r, size_t i, const int64_t **values, 
         *n = tensor->n;
         return OX_OK;
     }
-    int64_t *wide = ox_run_scratch(r, tensor->n + 1, sizeof(*wide), err);
+    const bool many = tensor->n > FEW;
+    int64_t *wide = (many ? ox_run_work : ox_run_scratch)(r, tensor->n + 1, sizeof(*wide), err);
 
     if (!wide)
         return OX_NO_MEMORY;
-    if (tensor->dtype == OX_INT32) {
-        const int32_t *narrow = tensor->data;
-
-        for (size_t k = 0; k < tensor->n; k++)
-            wide[k] = narrow[k];
-    } else {
+    if (tensor->dtype != OX_INT32 ||
+        !ox_cast_run(ox_cpu(), OX_INT32, OX_INT64, tensor->n, tensor->data, wide))
         for (size_t k = 0; k < tensor->n; k++)
             wide[k] = ox_tensor_get_int(tensor, k);
-    }
     *values = wide;
     *n = tensor->n;
     return OX_OK;
@@ -413,15 +411,12 @@ enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t
     return OX_OK;
 }
 
-enum ox_status ox_move_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
-                             int64_t size, int64_t *out, struct ox_error *err)
+enum ox_status ox_move_bad_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
+                                 int64_t size, struct ox_error *err)
 {
-    if (OX_UNLIKELY(index < -size || index >= size))
-        return ox_run_fail(r, err, OX_INPUT,
-                           "%s[%zu] is %" PRId64 ", outside [%" PRId64 ", %" PRId64 "]", name, at,
-                           index, -size, size - 1);
-    *out = index < 0 ? index + size : index;
-    return OX_OK;
+    return ox_run_fail(r, err, OX_INPUT,
+                       "%s[%zu] is %" PRId64 ", outside [%" PRId64 ", %" PRId64 "]", name, at,
+                       index, -size, size - 1);
 }
 
 enum ox_status ox_move_axes(const struct ox_run *r, const int64_t *axes, size_t n, unsigned rank,

@@ -2,6 +2,7 @@
 #ifndef OX_OPS_MOVE_H
 #define OX_OPS_MOVE_H
 
+#include "common/compiler.h"
 #include "ops/op.h"
 
 /* Kernels of this kind keep their dims in arrays on the stack; a higher rank is refused by ox_move_rank(). */
@@ -61,9 +62,19 @@ enum ox_status ox_move_list(struct ox_run *r, size_t i, const int64_t **values, 
 /* Likewise, but it must be one element; *value is left alone when the input is omitted. */
 enum ox_status ox_move_int(struct ox_run *r, size_t i, const char *name, int64_t *value,
                            struct ox_error *err);
+/* OX_INPUT, of an index that is outside. */
+enum ox_status ox_move_bad_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
+                                 int64_t size, struct ox_error *err);
 /* index made non-negative for an axis of that size; OX_INPUT with "name[at] is ..." when it is outside. */
-enum ox_status ox_move_index(const struct ox_run *r, const char *name, size_t at, int64_t index,
-                             int64_t size, int64_t *out, struct ox_error *err);
+static inline enum ox_status ox_move_index(const struct ox_run *r, const char *name, size_t at,
+                                           int64_t index, int64_t size, int64_t *out,
+                                           struct ox_error *err)
+{
+    if (OX_UNLIKELY(index < -size || index >= size))
+        return ox_move_bad_index(r, name, at, index, size, err);
+    *out = index < 0 ? index + size : index;
+    return OX_OK;
+}
 /* A list of axes made non-negative and checked to differ. out has room for n <= rank. */
 enum ox_status ox_move_axes(const struct ox_run *r, const int64_t *axes, size_t n, unsigned rank,
                             unsigned *out, struct ox_error *err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "kernels/inline.h"
 #include "ops/carry.h"
 #include "ops/pad.h"
 
@@ -44,7 +45,8 @@ static int64_t pad_source(enum pad_mode mode, int64_t i, int64_t dim)
     return at < dim ? at : period - at;
 }
 
-/* Sources of each place of each axis, one list after the other; negative pads crop before the others are added. */
+/* Sources of each place of each axis, one list after the other; negative pads crop before the others are added. Of the last axis, whose
+ * inside is copied in one piece, they are those before it, where it begins, and those behind it. */
 static enum ox_status pad_sources(struct ox_run *r, enum pad_mode mode, const struct ox_tensor *in,
                                   const struct ox_margin *margins, const struct ox_tensor *out,
                                   int64_t **lists, struct ox_error *err)
@@ -53,14 +55,21 @@ static enum ox_status pad_sources(struct ox_run *r, enum pad_mode mode, const st
         int64_t crop = margins[i].before < 0 ? -margins[i].before : 0;
         int64_t left = in->dims[i] - crop + (margins[i].after < 0 ? margins[i].after : 0);
         int64_t shift = margins[i].before > 0 ? margins[i].before : 0;
+        const int64_t n = out->dims[i], end = shift + left < n ? shift + left : n;
+        const int64_t inside = i + 1 < in->rank ? end : shift + 1;
 
-        lists[i] = ox_run_scratch(r, (size_t)out->dims[i] + 1, sizeof(*lists[i]), err);
-        if (!lists[i])
-            return OX_NO_MEMORY;
         if (left <= 0)
             return ox_run_fail(r, err, OX_INPUT, "axis %u has no elements to pad with", i);
-        for (int64_t k = 0; k < out->dims[i]; k++)
-            lists[i][k] = crop + pad_source(mode, k - shift, left);
+        int64_t *list = ox_run_scratch(r, (size_t)(inside + n - end), sizeof(*list), err);
+        if (!list)
+            return OX_NO_MEMORY;
+        for (int64_t k = 0; k < shift; k++)
+            list[k] = crop + pad_source(mode, k - shift, left);
+        for (int64_t k = shift; k < inside; k++)
+            list[k] = crop + k - shift;
+        for (int64_t k = end; k < n; k++)
+            list[inside + k - end] = crop + pad_source(mode, k - shift, left);
+        lists[i] = list;
     }
     return OX_OK;
 }
@@ -74,37 +83,41 @@ struct padding {
     size_t rows;                  /* of a task */
 };
 
-/* n elements by their places: sizes that recur are moved without a call. */
-static void pick(char *to, const char *row, const int64_t *list, int64_t n, size_t size)
+/* n elements by their places. */
+INLINE void pick(char *to, const char *row, const int64_t *list, int64_t n, const size_t size)
 {
-    for (int64_t k = 0; k < n && size == 1; k++)
-        to[k] = row[list[k]];
-    for (int64_t k = 0; k < n && size == 2; k++)
-        memcpy(to + k * 2, row + list[k] * 2, 2);
-    for (int64_t k = 0; k < n && size == 4; k++)
-        memcpy(to + k * 4, row + list[k] * 4, 4);
-    for (int64_t k = 0; k < n && size == 8; k++)
-        memcpy(to + k * 8, row + list[k] * 8, 8);
-    for (int64_t k = 0; k < n && size > 8; k++)
+    for (int64_t k = 0; k < n; k++)
         memcpy(to + (size_t)k * size, row + (size_t)list[k] * size, size);
 }
 
-static void pad_row(const struct padding *p, char *to, const char *row, size_t size)
+/* Rows `from` to `end` of the output, the first of which stands at `at`. */
+INLINE void pad_rows(const struct padding *p, size_t from, size_t end, int64_t *at,
+                     const size_t size)
 {
     const unsigned last = p->in->rank - 1;
-    const int64_t *list = p->lists[last], n = p->out->dims[last];
-    pick(to, row, list, p->first, size);
-    if (p->end > p->first)
-        memcpy(to + (size_t)p->first * size, row + (size_t)list[p->first] * size,
-               (size_t)(p->end - p->first) * size);
-    pick(to + (size_t)p->end * size, row, list + p->end, n - p->end, size);
+    const int64_t *list = p->lists[last], n = p->out->dims[last], first = p->first;
+    const size_t whole = (size_t)(p->end - first) * size;
+    const char *in = p->in->data;
+    char *to = (char *)p->out->data + from * (size_t)n * size;
+    for (size_t row = from; row < end; row++, to += (size_t)n * size) {
+        int64_t base = 0;
+        for (unsigned d = 0; d < last; d++)
+            base += p->lists[d][at[d]] * p->from[d];
+        const char *x = in + (size_t)base * size;
+        pick(to, x, list, first, size);
+        if (whole)
+            memcpy(to + (size_t)first * size, x + (size_t)list[first] * size, whole);
+        pick(to + (size_t)p->end * size, x, list + first + 1, n - p->end, size);
+        for (unsigned d = last; d-- > 0 && ++at[d] == p->out->dims[d];)
+            at[d] = 0;
+    }
 }
 
 static void pad_task(void *arg, size_t i, size_t slot)
 {
     const struct padding *p = arg;
     const unsigned last = p->in->rank - 1;
-    const size_t size = ox_dtype_size(p->in->dtype), width = (size_t)p->out->dims[last] * size;
+    const size_t size = ox_dtype_size(p->in->dtype);
     const size_t all = p->out->n / (size_t)p->out->dims[last], first = i * p->rows;
     const size_t end = all - first < p->rows ? all : first + p->rows;
     int64_t at[OX_MOVE_RANK];
@@ -114,15 +127,16 @@ static void pad_task(void *arg, size_t i, size_t slot)
         at[d] = (int64_t)(rest % (size_t)p->out->dims[d]);
         rest /= (size_t)p->out->dims[d];
     }
-    for (size_t row = first; row < end; row++) {
-        int64_t base = 0;
-        for (unsigned d = 0; d < last; d++)
-            base += p->lists[d][at[d]] * p->from[d];
-        pad_row(p, (char *)p->out->data + row * width,
-                (const char *)p->in->data + (size_t)base * size, size);
-        for (unsigned d = last; d-- > 0 && ++at[d] == p->out->dims[d];)
-            at[d] = 0;
-    }
+    if (size == 1)
+        pad_rows(p, first, end, at, 1);
+    else if (size == 2)
+        pad_rows(p, first, end, at, 2);
+    else if (size == 4)
+        pad_rows(p, first, end, at, 4);
+    else if (size == 8)
+        pad_rows(p, first, end, at, 8);
+    else
+        pad_rows(p, first, end, at, size);
 }
 
 static enum ox_status pad_with_data(struct ox_run *r, enum pad_mode mode,

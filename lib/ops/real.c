@@ -2,7 +2,15 @@
 
 #include <string.h>
 
+#include "kernels/casts.h"
 #include "tensor/half.h"
+
+void ox_real_convert(enum ox_dtype to_dtype, void *to, enum ox_dtype from_dtype, const void *from,
+                     size_t n)
+{
+    if (!ox_cast_run(ox_cpu(), from_dtype, to_dtype, n, from, to))
+        ox_elements_convert(to_dtype, to, from_dtype, from, n, true);
+}
 
 void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out)
 {
@@ -19,8 +27,8 @@ void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *o
         for (size_t i = 0; i < n; i++)
             out[i] = (double)(half ? ox_half_to_float(from[i]) : ox_bfloat_to_float(from[i]));
     } else {
-        for (size_t i = 0; i < n; i++)
-            out[i] = ox_tensor_get_double(tensor, at + i);
+        const char *from = (const char *)tensor->data + at * ox_dtype_size(tensor->dtype);
+        ox_real_convert(OX_FLOAT64, out, tensor->dtype, from, n);
     }
 }
 

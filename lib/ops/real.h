@@ -4,6 +4,9 @@
 
 #include "ops/op.h"
 
+/* n elements of a numeric type as those of another, what is too large saturated: ox_elements_convert(), by kernels where there are some. */
+void ox_real_convert(enum ox_dtype to_dtype, void *to, enum ox_dtype from_dtype, const void *from,
+                     size_t n);
 /* Elements [at, at + n) of a tensor of any numeric type. */
 void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *out);
 /* Rounded once; tensor is float64, float32, float16 or bfloat16. */

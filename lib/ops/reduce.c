@@ -15,7 +15,7 @@
 
 enum {
     LANES = OX_LOG_SUM_EXP_LANES,
-    SHORT = 32,    /* elements of a row that may become a lane, four times as many bytes */
+    SHORT = 32,    /* floats of a row that may become a lane; twice as many integers, bytes again */
     TURNED = 16384 /* bytes of such rows at a time */
 };
 
@@ -193,31 +193,31 @@ static void take_in(const struct reduction *p, const struct ox_fold *fold, size_
     }
 }
 
-/* Outputs that take in a row each, one after another; perhaps again and again. */
+/* Outputs of which as many as the innermost loop has take in a row each, one after another; perhaps again and again. */
 static bool has_rows(const struct reduction *p)
 {
-    return !p->shift && p->run > 1 && p->lanes == 1 && p->kept.depth == 1 &&
-           p->kept.strides[0] == p->run;
+    return !p->shift && p->run > 1 && p->lanes == 1 && p->kept.depth > 0 &&
+           p->kept.strides[p->kept.depth - 1] == p->run;
 }
 
 /* Short rows of what does not mind the order: they become lanes first, but those of floats that have few vectors. */
 static bool may_turn(enum ox_fold_kind fold, enum ox_dtype type, size_t run)
 {
-    const bool is_float = type == OX_FLOAT32 || type == OX_FLOAT64;
-    const size_t most = ox_dtype_size(type) == 1 ? 4 * SHORT : SHORT;
-    if (is_float && (run <= SHORT / 2 || (fold != OX_FOLD_GREATEST && fold != OX_FOLD_LEAST)))
-        return false;
-    return run <= most;
+    if (type == OX_FLOAT32 || type == OX_FLOAT64)
+        return run > SHORT / 2 && run <= SHORT &&
+               (fold == OX_FOLD_GREATEST || fold == OX_FOLD_LEAST);
+    return run <= (ox_dtype_size(type) == 1 ? 4 * SHORT : 2 * SHORT);
 }
 
 static void reduce_rows(const struct reduction *p, size_t from, size_t to)
 {
     union accumulators sums;
     _Alignas(64) char turned[TURNED];
-    const size_t row_bytes = p->run * p->bytes;
+    const size_t row_bytes = p->run * p->bytes, rows = p->kept.counts[p->kept.depth - 1];
     for (size_t n; from < to; from += n) {
-        size_t at[OX_BROADCAST_RANK] = {0}, offset = from * p->run;
-        n = to - from < LANES ? to - from : LANES;
+        size_t at[OX_BROADCAST_RANK] = {0}, offset = loop_offset(&p->kept, from);
+        const size_t left = rows - from % rows, most = left < LANES ? left : LANES;
+        n = to - from < most ? to - from : most;
         if (p->turns && n * row_bytes > TURNED)
             n = TURNED / row_bytes / 16 * 16;
         p->fold->start(&sums, n);

@@ -1,4 +1,5 @@
 #include "ops/resample.h"
+#include "ops/broadcast.h"
 
 #include <math.h>
 #include <string.h>
@@ -147,42 +148,64 @@ void ox_resample_table(const struct ox_resample *how, const struct ox_resample_a
     }
 }
 
-/* Where the axis is the last one: a row. */
-static void apply_along(const struct ox_resample_axis *a, size_t taps, const int64_t *index,
-                        const double *weight, double extrapolation, const double *src, double *dst)
+struct application {
+    const struct ox_resample_axis *a;
+    size_t inner, taps;
+    const int64_t *index;
+    const double *weight, *src;
+    double extrapolation, *dst;
+};
+
+/* Units are rows of an axis that is the last one. */
+static void apply_along(void *arg, size_t from, size_t to)
 {
-    for (size_t i = 0; i < (size_t)a->out; i++, index += taps, weight += taps) {
-        const bool outside = index[0] < 0;
-        double sum = outside ? extrapolation : 0;
-        for (size_t k = 0; k < taps && !outside; k++)
-            sum = weight[k] != 0 ? sum + weight[k] * src[index[k]] : sum;
-        dst[i] = sum;
+    const struct application *p = arg;
+    const size_t in = (size_t)p->a->in, out = (size_t)p->a->out;
+    for (size_t row = from; row < to; row++) {
+        const int64_t *index = p->index;
+        const double *weight = p->weight, *src = p->src + row * in;
+        double *dst = p->dst + row * out;
+        for (size_t i = 0; i < out; i++, index += p->taps, weight += p->taps) {
+            const bool outside = index[0] < 0;
+            double sum = outside ? p->extrapolation : 0;
+            for (size_t k = 0; k < p->taps && !outside; k++)
+                sum = weight[k] != 0 ? sum + weight[k] * src[index[k]] : sum;
+            dst[i] = sum;
+        }
     }
 }
 
-void ox_resample_apply(const struct ox_resample_axis *a, size_t outer, size_t inner, size_t taps,
-                       const int64_t *index, const double *weight, double extrapolation,
-                       const double *src, double *dst)
+/* Units are places of the axis, of each row of it. */
+static void apply_across(void *arg, size_t from, size_t to)
 {
-    for (size_t o = 0; o < outer && inner == 1; o++)
-        apply_along(a, taps, index, weight, extrapolation, src + o * (size_t)a->in,
-                    dst + o * (size_t)a->out);
-    for (size_t o = 0; o < outer && inner != 1; o++, src += (size_t)a->in * inner) {
-        for (size_t i = 0; i < (size_t)a->out; i++, dst += inner) {
-            bool outside = index[i * taps] < 0;
-
-            for (size_t x = 0; x < inner; x++)
-                dst[x] = outside ? extrapolation : 0;
-            for (size_t k = 0; k < taps && !outside; k++) {
-                const double *row = src + (size_t)index[i * taps + k] * inner;
-                double w = weight[i * taps + k];
-
-                /* What has no weight must not bring its NaN or infinity in. */
-                for (size_t x = 0; x < inner && w != 0; x++)
-                    dst[x] += w * row[x];
-            }
+    const struct application *p = arg;
+    const size_t in = (size_t)p->a->in, out = (size_t)p->a->out, inner = p->inner;
+    for (size_t unit = from; unit < to; unit++) {
+        const double *src = p->src + unit / out * in * inner;
+        const int64_t *index = p->index + unit % out * p->taps;
+        const double *weight = p->weight + unit % out * p->taps;
+        double *restrict dst = p->dst + unit * inner;
+        const bool outside = index[0] < 0;
+        for (size_t x = 0; x < inner; x++)
+            dst[x] = outside ? p->extrapolation : 0;
+        for (size_t k = 0; k < p->taps && !outside; k++) {
+            const double *row = src + (size_t)index[k] * inner;
+            const double w = weight[k];
+            /* What has no weight must not bring its NaN or infinity in. */
+            for (size_t x = 0; x < inner && w != 0; x++)
+                dst[x] += w * row[x];
         }
     }
+}
+
+void ox_resample_apply(struct ox_env *env, const struct ox_resample_axis *a, size_t outer,
+                       size_t inner, size_t taps, const int64_t *index, const double *weight,
+                       double extrapolation, const double *src, double *dst)
+{
+    struct application p = {a, inner, taps, index, weight, src, extrapolation, dst};
+    const size_t out = (size_t)a->out, terms = taps * (inner == 1 ? out : inner);
+    ox_ranges_run(env, inner == 1 ? outer : outer * out, OX_GRAIN / terms + 1,
+                  inner == 1 ? apply_along : apply_across, &p);
 }
 
 /* ---- Elements as doubles ------------------------------------------------------------------------------------------ */

@@ -52,9 +52,9 @@ size_t ox_resample_taps(const struct ox_resample *how, const struct ox_resample_
 void ox_resample_table(const struct ox_resample *how, const struct ox_resample_axis *axis,
                        size_t taps, int64_t *index, double *weight);
 /* dst [outer, out, inner] from src [outer, in, inner]. */
-void ox_resample_apply(const struct ox_resample_axis *axis, size_t outer, size_t inner, size_t taps,
-                       const int64_t *index, const double *weight, double extrapolation,
-                       const double *src, double *dst);
+void ox_resample_apply(struct ox_env *env, const struct ox_resample_axis *axis, size_t outer,
+                       size_t inner, size_t taps, const int64_t *index, const double *weight,
+                       double extrapolation, const double *src, double *dst);
 
 /* Elements as doubles in scratch of their own; complex numbers are pairs of reals that lie together. NULL with *err set. */
 double *ox_resample_load(struct ox_run *r, const struct ox_tensor *in, struct ox_error *err);

@@ -205,26 +205,30 @@ static enum ox_status resize_nearest(struct ox_run *r, const struct ox_tensor *i
     return ox_move_own(out, err);
 }
 
-/* To the nearest integer that the type has. */
-static double to_integer(enum ox_dtype dtype, double value)
+/* To the nearest integers that the type has; NaN to the least. */
+static void to_integers(enum ox_dtype dtype, double *values, size_t n)
 {
-    unsigned bits = ox_dtype_bits(dtype);
-    bool is_signed = ox_dtype_is_signed(dtype);
-    double high = ldexp(1, (int)bits - is_signed), low = is_signed ? -high : 0;
-
-    if (dtype == OX_BOOL)
-        return value > 0.5;
+    const double ones = 6755399441055744.0; /* 3 * 2^51: the last digit of a sum is one */
+    const unsigned bits = ox_dtype_bits(dtype);
+    const bool is_signed = ox_dtype_is_signed(dtype);
+    double high = ldexp(1, (int)bits - is_signed);
+    const double low = is_signed ? -high : 0;
     /* Of 64-bit types the largest is no double: the one before the power of two is. */
     high = bits > 53 ? nextafter(high, 0) : high - 1;
-    value = rint(value);
-    return !(value > low) ? low : value > high ? high : value;
+    for (size_t i = 0; i < n && dtype == OX_BOOL; i++)
+        values[i] = values[i] > 0.5;
+    for (size_t i = 0; i < n && dtype != OX_BOOL; i++) {
+        const double above = values[i] > low ? values[i] : low;
+        const double value = above < high ? above : high;
+        values[i] = bits > 32 ? rint(value) : value + ones - ones;
+    }
 }
 
 /* One axis after the other: the weights of several axes are products. */
 static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in,
                                     const struct ox_resize *z, struct ox_error *err)
 {
-    size_t pair = ox_resample_parts(in->dtype), n = in->n * pair;
+    size_t pair = ox_resample_parts(in->dtype), n = in->n * pair, pieces = 0;
     int64_t dims[OX_MOVE_RANK], now[OX_MOVE_RANK];
     struct ox_tensor *out;
 
@@ -263,16 +267,18 @@ static enum ox_status resize_linear(struct ox_run *r, const struct ox_tensor *in
             return ox_run_fail(r, err, OX_LIMIT, "a scale of %g on axis %u needs too wide a filter",
                                a->scale, i);
         int64_t *index = ox_run_scratch(r, entries, sizeof(*index), err);
-        double *weight = ox_real_scratch(r, entries, err), *next = ox_real_scratch(r, n, err);
+        double *weight = ox_real_scratch(r, entries, err);
+        double *next = (pieces++ < 4 ? ox_run_work : ox_run_scratch)(r, n, sizeof *next, err);
 
         if (!index || !weight || !next)
             return OX_NO_MEMORY;
         ox_resample_table(&z->how, a, taps, index, weight);
-        ox_resample_apply(a, outer, inner, taps, index, weight, z->extrapolation, values, next);
+        ox_resample_apply(r->env, a, outer, inner, taps, index, weight, z->extrapolation, values,
+                          next);
         values = next;
     }
-    for (size_t i = 0; i < n && (in->dtype == OX_BOOL || ox_dtype_is_integer(in->dtype)); i++)
-        values[i] = to_integer(in->dtype, values[i]);
+    if (in->dtype == OX_BOOL || ox_dtype_is_integer(in->dtype))
+        to_integers(in->dtype, values, n);
     return ox_resample_store(r, in->dtype, in->rank, dims, values, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
+#include "ops/real.h"
 #include "ops/rules.h"
 
 #define STAMP "ops/scatter_tmpl.h"
@@ -79,10 +80,10 @@ static enum ox_status merge_wide(struct ox_run *r, const struct ox_tensor *in,
     float *new = ox_run_work(r, updates->n + 1, sizeof *new, err);
     if (!there || !new)
         return err->status;
-    ox_elements_convert(OX_FLOAT32, there, in->dtype, in->data, in->n, true);
-    ox_elements_convert(OX_FLOAT32, new, updates->dtype, updates->data, updates->n, true);
+    ox_real_convert(OX_FLOAT32, there, in->dtype, in->data, in->n);
+    ox_real_convert(OX_FLOAT32, new, updates->dtype, updates->data, updates->n);
     merges[reduction][OX_FLOAT32](there, new, place, n, block);
-    ox_elements_convert(out->dtype, out->data, OX_FLOAT32, there, in->n, true);
+    ox_real_convert(out->dtype, out->data, OX_FLOAT32, there, in->n);
     return OX_OK;
 }
 

@@ -19,6 +19,7 @@
 /* NaN stays; it is rare, and what remains has an instruction. */
 #ifdef T_FLOAT
 #define MERGED(a, b) ((a) != (a) ? (a) : (a) > (b) ? (a) : (b))
+#define MERGED_ROW(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
 #else
 #define MERGED(a, b) ((a) > (b) ? (a) : (b))
 #endif
@@ -27,6 +28,7 @@
 
 #ifdef T_FLOAT
 #define MERGED(a, b) ((a) != (a) ? (a) : (a) < (b) ? (a) : (b))
+#define MERGED_ROW(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
 #else
 #define MERGED(a, b) ((a) < (b) ? (a) : (b))
 #endif

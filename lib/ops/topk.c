@@ -188,7 +188,7 @@ static void topk_task(void *arg, size_t unit, size_t slot)
 static void topk_divide(struct topk *t, size_t size)
 {
     const size_t line = 64, row = t->n * size;
-    t->together = OX_GRAIN / 4 / t->n + 1;
+    t->together = OX_GRAIN / (topk_by_keys(t) ? 16 : 4) / t->n + 1;
     t->copy = 0;
     if (t->inner > 1) {
         t->together = row * ABREAST <= ABREAST_BYTES ? ABREAST : ABREAST_BYTES / row + 1;
@@ -203,8 +203,8 @@ static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_erro
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
     static const uint64_t *(*const by_keys[OX_N_DTYPES])(
         const void *, size_t, size_t, bool, uint64_t *) = {OX_KERNELS_NUMBER(topk_keys)};
-    enum { A_ROW = 10 };                 /* elements that a row costs besides its own */
-    const double flops_an_element = 100; /* in which ox_spread() counts */
+    enum { A_ROW = 10 }; /* elements that a row costs besides its own */
+    const double flops_an_element = topk_by_keys(t) ? 300 : 100; /* in which ox_spread() counts */
     t->row = kernels[t->in->dtype];
     t->keys = by_keys[t->in->dtype];
     if (!t->row)

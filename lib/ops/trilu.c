@@ -1,6 +1,7 @@
 /* Trilu: what lies above or below a diagonal. */
 #include <string.h>
 
+#include "ops/broadcast.h"
 #include "ops/carry.h"
 #include "ops/rules.h"
 
@@ -43,11 +44,41 @@ static void infer_trilu(struct ox_infer *c)
     ox_infer_set_values(c, 0, value.n, values);
 }
 
+struct triangle {
+    const char *in;
+    char *out;
+    int64_t rows, columns, k;
+    bool upper;
+    size_t size;
+};
+
+/* Short rows are cleared together, of long ones what is not kept. */
+static void triangle_task(void *arg, size_t first, size_t end)
+{
+    enum { LONG = 256 };
+    const struct triangle *t = arg;
+    const size_t width = (size_t)t->columns * t->size;
+    const bool apart = width >= LONG;
+    int64_t from, to, i = (int64_t)(first % (size_t)t->rows);
+    if (!apart)
+        memset(t->out + first * width, 0, (end - first) * width);
+    for (size_t row = first; row < end; row++, i = i + 1 < t->rows ? i + 1 : 0) {
+        trilu_row(i, t->columns, t->k, t->upper, &from, &to);
+        const size_t begin = (size_t)from * t->size;
+        const size_t stop = to > from ? (size_t)to * t->size : begin;
+        char *out = t->out + row * width;
+        if (apart && begin)
+            memset(out, 0, begin);
+        memcpy(out + begin, t->in + row * width + begin, stop - begin);
+        if (apart && stop < width)
+            memset(out + stop, 0, width - stop);
+    }
+}
+
 static enum ox_status run_trilu(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0);
-    int64_t k = 0, from, to;
-    bool upper = ox_run_int(r, "upper", 1) != 0;
+    int64_t k = 0;
     struct ox_tensor *out;
 
     if (in->rank < 2)
@@ -56,18 +87,15 @@ static enum ox_status run_trilu(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
     if (out->n == 0)
         return OX_OK;
-    int64_t rows = in->dims[in->rank - 2], columns = in->dims[in->rank - 1];
-    size_t size = ox_dtype_size(in->dtype);
-
-    k = trilu_diagonal(k, rows, columns);
-    memset(out->data, 0, out->n * size);
-    for (size_t row = 0; row < out->n / (size_t)columns; row++) {
-        trilu_row((int64_t)(row % (size_t)rows), columns, k, upper, &from, &to);
-        size_t at = (row * (size_t)columns + (size_t)from) * size;
-
-        if (to > from)
-            memcpy((char *)out->data + at, (const char *)in->data + at, (size_t)(to - from) * size);
-    }
+    struct triangle t = {.in = in->data,
+                         .out = out->data,
+                         .rows = in->dims[in->rank - 2],
+                         .columns = in->dims[in->rank - 1],
+                         .upper = ox_run_int(r, "upper", 1) != 0,
+                         .size = ox_dtype_size(in->dtype)};
+    t.k = trilu_diagonal(k, t.rows, t.columns);
+    ox_ranges_run(r->env, out->n / (size_t)t.columns, OX_GRAIN / (size_t)t.columns + 1,
+                  triangle_task, &t);
     return ox_move_own(out, err);
 }
 

@@ -293,8 +293,11 @@ START_TEST(elements_of_two_bytes_are_turned)
     const struct ox_bytes *t = bytes_at(_i);
     if (!t->transpose_pairs)
         return;
-    const size_t rows = dice_between(&d, 0, 50), cols = dice_between(&d, 0, 50);
-    const size_t ldx = cols + dice_between(&d, 0, 3), ldy = rows + dice_between(&d, 0, 3);
+    const size_t form = dice_between(&d, 0, 2); /* any shape, a few planes, a few pixels */
+    const size_t rows = form == 1 ? dice_between(&d, 1, 5) : dice_between(&d, 0, 50 + 75 * form);
+    const size_t cols = form == 2 ? dice_between(&d, 1, 5) : dice_between(&d, 0, 50 + 150 * form);
+    const size_t ldx = cols + (form && dice_between(&d, 0, 2) ? 0 : dice_between(&d, 0, 3));
+    const size_t ldy = rows + (form && dice_between(&d, 0, 2) ? 0 : dice_between(&d, 0, 3));
     struct guarded x = guarded_new(&d, rows * ldx, true), y = guarded_new(&d, cols * ldy, true);
     uint16_t want[2 * 50 * 53], *to = (uint16_t *)(void *)y.at;
     const uint16_t *from = (const uint16_t *)(const void *)x.at;

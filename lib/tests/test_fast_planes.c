@@ -37,6 +37,12 @@ static void draw_pool(struct dice *d, struct random_model *p)
         const size_t reach = (kernel[a] - 1) * dilation[a] + 1;
         p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + (axes > 2 ? 3 : 17));
     }
+    if (axes == 2 &&
+        dice_between(d, 0, 7) == 0) { /* a column wide, of a plane that is not narrow */
+        kernel[1] = stride[1] = 1;
+        pad[1] = pad[3] = 0;
+        p->dims[3] = (int64_t)dice_between(d, 33, 50);
+    }
     char lists[4][40];
     for (unsigned i = 0; i < 4; i++) {
         const size_t *list[] = {kernel, stride, dilation, pad};

@@ -91,6 +91,28 @@ START_TEST(resize_by_coordinate_mode)
 }
 END_TEST
 
+/* What overshoots is cut to the type; the values between are rounded to the nearest. */
+START_TEST(resize_of_integers_keeps_their_range)
+{
+    static const struct {
+        enum ox_dtype type;
+        double in[4], out[8];
+    } cases[] = {{OX_UINT8, {0, 255, 255, 0}, {0, 58, 197, 255, 255, 197, 58, 0}},
+                 {OX_INT8, {-128, 127, 127, -128}, {-128, -70, 69, 127, 127, 69, -70, -128}},
+                 {OX_INT64, {0, 255, 255, -7}, {-27, 58, 197, 291, 292, 196, 52, -35}}};
+    for (size_t i = 0; i < OX_COUNT(cases); i++) {
+        struct one_op *op = one_op_new("", "Resize", 13);
+        one_op_in(op, cases[i].type, "4", cases[i].in, 4);
+        one_op_in_none(op);
+        ONE_OP_IN(op, OX_FLOAT32, "1", 2);
+        one_op_string(op, "mode", "cubic");
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        one_op_expect(op, 0, cases[i].type, "8", 0, cases[i].out, 8);
+        one_op_free(op);
+    }
+}
+END_TEST
+
 START_TEST(resize_keeps_an_aspect_ratio)
 {
     struct one_op *op = one_op_new("", "Resize", 18);
@@ -298,6 +320,7 @@ int main(void)
     tcase_add_test(tests, upsample_in_its_versions);
     tcase_add_test(tests, resize_10_rounds_up_when_reducing);
     tcase_add_test(tests, resize_by_coordinate_mode);
+    tcase_add_test(tests, resize_of_integers_keeps_their_range);
     tcase_add_test(tests, resize_keeps_an_aspect_ratio);
     tcase_add_test(tests, resize_refuses_what_makes_no_size);
     tcase_add_test(tests, resize_moves_and_rounds_integers);

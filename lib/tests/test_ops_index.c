@@ -17,6 +17,24 @@ static struct one_op *gather(const char *name, const char *shape, double index)
     return op;
 }
 
+START_TEST(many_indices_of_32_bits_are_widened)
+{
+    enum { N = 603 };
+    double x[N], places[N], turned[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = i;
+        places[i] = i % 2 ? -1 - i : N - 1 - i;
+        turned[i] = N - 1 - i;
+    }
+    struct one_op *op = one_op_new("", "GatherElements", 13);
+    one_op_in(op, OX_INT16, "603", x, N);
+    one_op_in(op, OX_INT32, "603", places, N);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    one_op_expect(op, 0, OX_INT16, "603", 0, turned, N);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(gathers_check_each_index)
 {
     static const char *const names[] = {"Gather", "GatherElements", "GatherND"};
@@ -109,6 +127,33 @@ START_TEST(scatters_check_each_index)
         RUN_FAILS_AS(scatter(name, shape, near, "1"), 1, OX_INPUT, "indices[0]");
         RUN_FAILS_AS(scatter(name, shape, far, "1"), 1, OX_INPUT, "indices[0]");
         RUN_FAILS_AS(scatter(name, shape, 0, "1x1"), 1, OX_INPUT, "rank");
+    }
+}
+END_TEST
+
+/* Blocks of 1 and of 40 elements: a NaN stays, whoever brings it. */
+START_TEST(scatters_of_the_greatest_and_least_keep_nan)
+{
+    static const size_t blocks[] = {1, 40};
+    for (size_t k = 0; k < 2 * OX_COUNT(blocks); k++) {
+        const size_t n = blocks[k / 2];
+        double x[40], new[40], want[40];
+        char shape[32];
+        for (size_t i = 0; i < n; i++) {
+            x[i] = i % 5 == 3 ? nan_ : (double)(i % 3);
+            new[i] = i % 7 == 0 ? nan_ : 1;
+            want[i] = k % 2 ? (x[i] < new[i] ? x[i] : new[i]) : x[i] > new[i] ? x[i] : new[i];
+            want[i] = isnan(x[i]) ? x[i] : want[i];
+        }
+        struct one_op *op = one_op_new("", "ScatterND", 18);
+        snprintf(shape, sizeof shape, "1x%zu", n);
+        one_op_in(op, OX_FLOAT32, shape, x, n);
+        ONE_OP_IN(op, OX_INT64, "1x1", 0);
+        one_op_in(op, OX_FLOAT32, shape, new, n);
+        one_op_string(op, "reduction", k % 2 ? "min" : "max");
+        ck_assert_msg(one_op_run(op, 1) == OX_OK, "%s", one_op_error(op));
+        one_op_expect(op, 0, OX_FLOAT32, shape, 0, want, n);
+        one_op_free(op);
     }
 }
 END_TEST
@@ -559,6 +604,8 @@ int main(void)
     Suite *suite = suite_create("ops_index");
     TCase *tests = tcase_create("index");
 
+    tcase_add_test(tests, scatters_of_the_greatest_and_least_keep_nan);
+    tcase_add_test(tests, many_indices_of_32_bits_are_widened);
     tcase_add_test(tests, gathers_check_each_index);
     tcase_add_test(tests, gather_of_a_scalar_index_drops_the_axis);
     tcase_add_test(tests, gather_of_nothing);

@@ -59,24 +59,24 @@ START_TEST(reductions_of_integers)
 }
 END_TEST
 
-/* Every set of axes of a tensor of rank 4, with and without keepdims, against sums by index. */
+/* Every set of axes of a tensor of rank 5, with and without keepdims, against sums by index. */
 START_TEST(every_set_of_axes)
 {
-    enum { N = 2 * 3 * 1 * 5 };
-    static const int64_t dims[4] = {2, 3, 1, 5};
+    enum { RANK = 5, N = 2 * 3 * 1 * 4 * 5 };
+    static const int64_t dims[RANK] = {2, 3, 1, 4, 5};
     double x[N];
     for (int i = 0; i < N; i++)
         x[i] = i * i;
-    for (unsigned set = 1; set < 32; set++) {
+    for (unsigned set = 1; set < 64; set++) {
         double expected[N] = {0};
         char shape[32] = "";
-        int64_t axes[4];
+        int64_t axes[RANK];
         size_t n_axes = 0, n_out = 1;
-        bool keep = set & 16;
-        for (unsigned k = 0; k < 4; k++) {
+        bool keep = set & 32;
+        for (unsigned k = 0; k < RANK; k++) {
             bool reduced = set >> k & 1;
             if (reduced)
-                axes[n_axes++] = k % 2 ? (int64_t)k - 4 : (int64_t)k;
+                axes[n_axes++] = k % 2 ? (int64_t)k - RANK : (int64_t)k;
             n_out *= reduced ? 1 : (size_t)dims[k];
             if (!reduced || keep)
                 sprintf(shape + strlen(shape), "%s%d", *shape ? "x" : "",
@@ -86,7 +86,7 @@ START_TEST(every_set_of_axes)
             continue;
         for (int i = 0; i < N; i++) {
             int rest = i, at = 0, scale = 1;
-            for (unsigned k = 4; k-- > 0; rest /= (int)dims[k]) {
+            for (unsigned k = RANK; k-- > 0; rest /= (int)dims[k]) {
                 if (set >> k & 1)
                     continue;
                 at += rest % (int)dims[k] * scale;
@@ -95,7 +95,7 @@ START_TEST(every_set_of_axes)
             expected[at] += x[i];
         }
         struct one_op *op = one_op_new("", "ReduceSum", 11);
-        one_op_in(op, OX_FLOAT32, "2x3x1x5", x, N);
+        one_op_in(op, OX_FLOAT32, "2x3x1x4x5", x, N);
         one_op_ints(op, "axes", axes, n_axes);
         one_op_int(op, "keepdims", keep);
         ck_assert_int_eq(one_op_run(op, 1), OX_OK);
@@ -324,6 +324,12 @@ START_TEST(arg_max_finds_nan)
     ONE_OP_IN(op, OX_FLOAT32, "4", 1, nan_, inf, nan_);
     ck_assert_int_eq(one_op_run(op, 1), OX_OK);
     ONE_OP_OUT(op, 0, OX_INT64, "1", 0, 1);
+    one_op_free(op);
+    op = one_op_new("", "ArgMin", 13);
+    ONE_OP_IN(op, OX_FLOAT32, "3x2", nan_, 2, 1, 1, nan_, 1);
+    one_op_int(op, "select_last_index", 1);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_INT64, "1x2", 0, 2, 2);
     one_op_free(op);
 }
 END_TEST

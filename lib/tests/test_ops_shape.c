@@ -429,6 +429,53 @@ START_TEST(pad_in_all_modes)
 }
 END_TEST
 
+/* Short rows, and long ones. */
+START_TEST(trilu_of_rows_of_any_length)
+{
+    static const size_t widths[] = {3, 200};
+    enum { ROWS = 10, MATRIX = 5 };
+    static double x[ROWS * 200], want[ROWS * 200];
+    for (size_t n = 0; n < 4 * OX_COUNT(widths); n++) {
+        const size_t width = widths[n / 4];
+        const int upper = n & 1, k = n & 2 ? 1 : -2;
+        char shape[32];
+        for (size_t i = 0; i < ROWS * width; i++) {
+            const int row = (int)(i / width % MATRIX), column = (int)(i % width);
+            x[i] = (double)(i % 100 + 1);
+            want[i] = (upper ? column >= row + k : column <= row + k) ? x[i] : 0;
+        }
+        snprintf(shape, sizeof shape, "2x5x%zu", width);
+        struct one_op *op = one_op_new("", "Trilu", 14);
+        one_op_in(op, OX_INT16, shape, x, ROWS * width);
+        ONE_OP_IN(op, OX_INT64, "", k);
+        one_op_int(op, "upper", upper);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        one_op_expect(op, 0, OX_INT16, shape, 0, want, ROWS * width);
+        one_op_free(op);
+    }
+}
+END_TEST
+
+START_TEST(pad_of_two_axes_crops_one_and_widens_the_other)
+{
+    struct one_op *op = one_op_new("", "Pad", 19);
+    ONE_OP_IN(op, OX_UINT8, "2x4", 1, 2, 3, 4, 5, 6, 7, 8);
+    ONE_OP_IN(op, OX_INT64, "4", 1, -1, 1, 2);
+    one_op_string(op, "mode", "reflect");
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_UINT8, "4x5", 0, 6, 7, 8, 7, 6, 2, 3, 4, 3, 2, 6, 7, 8, 7, 6, 2, 3, 4, 3,
+               2);
+    one_op_free(op);
+    op = one_op_new("", "Pad", 19);
+    ONE_OP_IN(op, OX_FLOAT16, "2x3", 1, 2, 3, 4, 5, 6);
+    ONE_OP_IN(op, OX_INT64, "4", 0, 2, 1, -2);
+    one_op_string(op, "mode", "wrap");
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    ONE_OP_OUT(op, 0, OX_FLOAT16, "3x3", 0, 1, 1, 1, 4, 4, 4, 1, 1, 1);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(pad_refuses_what_leaves_nothing)
 {
     struct one_op *op = one_op_new("", "Pad", 13);
@@ -501,6 +548,8 @@ int main(void)
     tcase_add_test(tests, tile_repeats);
     tcase_add_test(tests, depth_and_space_trade_places);
     tcase_add_test(tests, pad_in_all_modes);
+    tcase_add_test(tests, trilu_of_rows_of_any_length);
+    tcase_add_test(tests, pad_of_two_axes_crops_one_and_widens_the_other);
     tcase_add_test(tests, pad_refuses_what_leaves_nothing);
     tcase_add_test(tests, pad_1_has_its_own_attributes);
     tcase_add_test(tests, center_crop_pad_does_both);

@@ -4,6 +4,12 @@
 
 #include "kernels/bytes.h"
 
+/* Where a square begins that has place i of n: the last one reaches back over what is done. */
+static inline size_t square_at(size_t i, size_t n, size_t side)
+{
+    return i + side <= n ? i : n - side;
+}
+
 /* Four steps of interleaving: each puts what was 8, 4, 2 and 1 rows apart side by side. */
 static void sixteen_square(const uint8_t *x, size_t ldx, uint8_t *y, size_t ldy)
 {
@@ -38,72 +44,68 @@ static void eight_square(const uint16_t *x, size_t ldx, uint16_t *y, size_t ldy)
         _mm_storeu_si128((__m128i *)(void *)(y + i * ldy), v[i]);
 }
 
-static void transpose_pairs(size_t rows, size_t cols, const uint16_t *x, size_t ldx, uint16_t *y,
-                            size_t ldy)
+static inline __attribute__((always_inline)) void interleave(__m128i a, __m128i b,
+                                                             const size_t size, __m128i *to)
 {
-    const size_t by_rows = rows / 8 * 8, by_cols = cols / 8 * 8;
-    /* Squares down a column of squares fill lines of y before the next are touched. */
-    enum { ABREAST = 32 };
-    for (size_t i0 = 0; i0 < by_rows; i0 += ABREAST)
-        for (size_t j = 0; j < by_cols; j += 8)
-            for (size_t i = i0; i < by_rows && i < i0 + ABREAST; i += 8)
-                eight_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
-    for (size_t j = 0; j < cols; j++)
-        for (size_t i = j < by_cols ? by_rows : 0; i < rows; i++)
-            y[j * ldy + i] = x[i * ldx + j];
+    to[0] = size == 1 ? _mm_unpacklo_epi8(a, b) : _mm_unpacklo_epi16(a, b);
+    to[1] = size == 1 ? _mm_unpackhi_epi8(a, b) : _mm_unpackhi_epi16(a, b);
 }
 
-/* Two or four planes to pixels: each is put between those half as many planes away. */
-static size_t even_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y)
+/* Two or four planes of elements of one or two bytes to pixels without gaps: each is put between those half as many planes away. Returns
+ * how many columns are done. */
+static inline __attribute__((always_inline)) size_t even_planes(const size_t rows, size_t cols,
+                                                                const uint8_t *x, size_t ldx,
+                                                                uint8_t *y, const size_t size)
 {
     size_t j = 0;
-    for (; j + 16 <= cols; j += 16, y += 16 * rows) {
+    for (; j + 16 / size <= cols; j += 16 / size, y += 16 * rows) {
         __m128i v[4], w[4];
-        for (unsigned i = 0; i < 4; i++)
-            v[i] = _mm_loadu_si128((const __m128i *)(const void *)(x + i % rows * ldx + j));
-        if (rows == 4) {
-            for (unsigned i = 0; i < 2; i++) {
-                w[2 * i] = _mm_unpacklo_epi8(v[i], v[i + 2]);
-                w[2 * i + 1] = _mm_unpackhi_epi8(v[i], v[i + 2]);
-            }
-            v[0] = _mm_unpacklo_epi8(w[0], w[2]);
-            v[1] = _mm_unpackhi_epi8(w[0], w[2]);
-            v[2] = _mm_unpacklo_epi8(w[1], w[3]);
-            v[3] = _mm_unpackhi_epi8(w[1], w[3]);
-        } else {
-            w[0] = _mm_unpacklo_epi8(v[0], v[1]);
-            v[1] = _mm_unpackhi_epi8(v[0], v[1]);
-            v[0] = w[0];
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            const uint8_t *at = x + (i % rows * ldx + j) * size;
+            v[i] = _mm_loadu_si128((const __m128i *)(const void *)at);
         }
+        if (rows == 4) {
+            interleave(v[0], v[2], size, w);
+            interleave(v[1], v[3], size, w + 2);
+            interleave(w[0], w[2], size, v);
+            interleave(w[1], w[3], size, v + 2);
+        } else {
+            interleave(v[0], v[1], size, w);
+            v[0] = w[0];
+            v[1] = w[1];
+        }
+#pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++)
             _mm_storeu_si128((__m128i *)(void *)(y + 16 * i), v[i]);
     }
     return j;
 }
 
-/* Up to FEW planes to pixels without gaps: a vector of pixels has of each plane what a shuffle puts there. Returns how many columns
- * are done. */
+/* Up to FEW planes of elements of `size` bytes to pixels without gaps: a vector of pixels has of each plane what a shuffle puts there.
+ * Returns how many columns are done. */
 enum { FEW = 4 };
 
-static size_t few_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y)
+static inline __attribute__((always_inline)) size_t
+few_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y, const size_t size)
 {
     __m128i from[FEW][FEW];
     for (size_t i = 0; i < rows * rows; i++) {
         const size_t plane = i / rows, vector = i % rows;
         char at[16];
         for (size_t k = 0; k < 16; k++) {
-            const size_t place = 16 * vector + k;
-            at[k] = (char)(place % rows == plane ? place / rows : 0x80);
+            const size_t place = (16 * vector + k) / size;
+            at[k] = (char)(place % rows == plane ? place / rows * size + k % size : 0x80);
         }
         from[plane][vector] = _mm_loadu_si128((const __m128i *)(const void *)at);
     }
     size_t j = 0;
-    for (; j + 16 <= cols; j += 16) {
+    for (; j + 16 / size <= cols; j += 16 / size) {
         for (size_t v = 0; v < rows; v++, y += 16) {
             __m128i all = _mm_setzero_si128();
             for (size_t i = 0; i < rows; i++) {
-                const __m128i plane =
-                    _mm_loadu_si128((const __m128i *)(const void *)(x + i * ldx + j));
+                const uint8_t *at = x + (i * ldx + j) * size;
+                const __m128i plane = _mm_loadu_si128((const __m128i *)(const void *)at);
                 all = _mm_or_si128(all, _mm_shuffle_epi8(plane, from[i][v]));
             }
             _mm_storeu_si128((__m128i *)(void *)y, all);
@@ -112,52 +114,90 @@ static size_t few_planes(size_t rows, size_t cols, const uint8_t *x, size_t ldx,
     return j;
 }
 
-/* The way back: pixels of up to FEW bytes without gaps to planes. Returns how many pixels are done. */
-static size_t few_pixels(size_t rows, size_t cols, const uint8_t *x, uint8_t *y, size_t ldy)
+/* The way back: pixels of up to FEW elements without gaps to planes. Returns how many pixels are done. */
+static inline __attribute__((always_inline)) size_t
+few_pixels(size_t rows, size_t cols, const uint8_t *x, uint8_t *y, size_t ldy, const size_t size)
 {
     __m128i from[FEW][FEW];
     for (size_t i = 0; i < cols * cols; i++) {
         const size_t plane = i / cols, vector = i % cols;
         char at[16];
         for (size_t k = 0; k < 16; k++) {
-            const size_t place = cols * k + plane;
+            const size_t place = (k / size * cols + plane) * size + k % size;
             at[k] = (char)(place / 16 == vector ? place % 16 : 0x80);
         }
         from[plane][vector] = _mm_loadu_si128((const __m128i *)(const void *)at);
     }
     size_t i = 0;
-    for (; i + 16 <= rows; i += 16, x += 16 * cols) {
+    for (; i + 16 / size <= rows; i += 16 / size, x += 16 * cols) {
         for (size_t j = 0; j < cols; j++) {
             __m128i all = _mm_setzero_si128();
             for (size_t v = 0; v < cols; v++) {
                 const __m128i part = _mm_loadu_si128((const __m128i *)(const void *)(x + 16 * v));
                 all = _mm_or_si128(all, _mm_shuffle_epi8(part, from[j][v]));
             }
-            _mm_storeu_si128((__m128i *)(void *)(y + j * ldy + i), all);
+            _mm_storeu_si128((__m128i *)(void *)(y + (j * ldy + i) * size), all);
         }
     }
     return i;
 }
 
+/* Bytes: squares down a column of squares fill lines of y before the next are touched. */
+enum { LINE = 64 };
+
 static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy)
 {
     if (cols > 1 && cols <= FEW && ldx == cols && rows >= 64) {
-        const size_t done = few_pixels(rows, cols, x, y, ldy);
+        const size_t done = few_pixels(rows, cols, x, y, ldy, 1);
         rows -= done;
         x += done * ldx;
         y += done;
     }
-    const bool few = rows > 1 && rows <= FEW && ldy == rows;
-    const size_t by_rows = few ? rows : rows / 16 * 16;
-    const size_t by_cols = few && rows == 3 ? few_planes(rows, cols, x, ldx, y)
-                           : few            ? even_planes(rows, cols, x, ldx, y)
-                                            : cols / 16 * 16;
-    for (size_t i = 0; !few && i < by_rows; i += 16)
-        for (size_t j = 0; j < by_cols; j += 16)
-            sixteen_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+    const bool few = rows > 1 && rows <= FEW && ldy == rows, squares = rows >= 16 && cols >= 16;
+    size_t by_cols = squares ? cols : 0;
+    if (few && rows == 2)
+        by_cols = even_planes(2, cols, x, ldx, y, 1);
+    else if (few && rows == 4)
+        by_cols = even_planes(4, cols, x, ldx, y, 1);
+    else if (few)
+        by_cols = few_planes(3, cols, x, ldx, y, 1);
+    for (size_t i0 = 0; squares && i0 < rows; i0 += LINE)
+        for (size_t j = 0; j < cols; j += 16)
+            for (size_t i = i0; i < rows && i < i0 + LINE; i += 16) {
+                const size_t row = square_at(i, rows, 16), col = square_at(j, cols, 16);
+                sixteen_square(x + row * ldx + col, ldx, y + col * ldy + row, ldy);
+            }
     for (size_t i = 0; i < rows; i++)
-        for (size_t j = i < by_rows ? by_cols : 0; j < cols; j++)
+        for (size_t j = by_cols; j < cols; j++)
+            y[j * ldy + i] = x[i * ldx + j];
+}
+
+static void transpose_pairs(size_t rows, size_t cols, const uint16_t *x, size_t ldx, uint16_t *y,
+                            size_t ldy)
+{
+    if (cols > 1 && cols <= FEW && ldx == cols && rows >= 64) {
+        const size_t done = few_pixels(rows, cols, (const void *)x, (void *)y, ldy, 2);
+        rows -= done;
+        x += done * ldx;
+        y += done;
+    }
+    const bool squares = rows >= 8 && cols >= 8;
+    size_t by_cols = squares ? cols : 0;
+    if (rows == 2 && ldy == rows)
+        by_cols = even_planes(2, cols, (const void *)x, ldx, (void *)y, 2);
+    else if (rows == 4 && ldy == rows)
+        by_cols = even_planes(4, cols, (const void *)x, ldx, (void *)y, 2);
+    else if (rows == 3 && ldy == rows && cols >= 64)
+        by_cols = few_planes(3, cols, (const void *)x, ldx, (void *)y, 2);
+    for (size_t i0 = 0; squares && i0 < rows; i0 += LINE / 2)
+        for (size_t j = 0; j < cols; j += 8)
+            for (size_t i = i0; i < rows && i < i0 + LINE / 2; i += 8) {
+                const size_t row = square_at(i, rows, 8), col = square_at(j, cols, 8);
+                eight_square(x + row * ldx + col, ldx, y + col * ldy + row, ldy);
+            }
+    for (size_t j = by_cols; j < cols; j++)
+        for (size_t i = 0; i < rows; i++)
             y[j * ldy + i] = x[i * ldx + j];
 }
 

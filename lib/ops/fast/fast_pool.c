@@ -131,19 +131,54 @@ static void pad_row(const struct ox_pools *p, float *row)
         row[k] = pad;
 }
 
+/* From output oy on: those whose windows have the same rows, each a step behind those of the one before. */
+static size_t lines_alike(const struct ox_pool_axis *y, size_t oy, size_t most)
+{
+    const size_t span = (y->kernel - 1) * y->dilation + 1;
+    size_t n = 0;
+    while (n < most && oy + n < y->out && (oy + n) * y->stride >= y->before &&
+           (oy + n) * y->stride + span <= y->before + y->in)
+        n++;
+    return n ? n : 1;
+}
+
+/* Windows that are a column wide: `lines` lines of outputs from the n rows of the first. */
+static void pool_upright(const struct ox_pools *p, const float *const *list, size_t n, size_t lines,
+                         float rows, float *out)
+{
+    const struct ox_pool pool = {.channels = p->x.out,
+                                 .n = n,
+                                 .in = list,
+                                 .divisor = p->max ? 1 : rows,
+                                 .out = out,
+                                 .more = lines - 1,
+                                 .step = p->y.stride * p->x.in,
+                                 .out_step = p->x.out};
+    if (p->max)
+        p->t->pool_max(&pool);
+    else
+        p->t->pool_sum(&pool);
+}
+
 static void pool_volume(void *arg, size_t i, size_t slot)
 {
     const struct ox_pools *p = arg;
     const struct ox_pool_axis *x = &p->x;
+    const bool upright = x->kernel == 1 && x->stride == 1 && x->out == x->in;
     float *row = p->work + slot * p->slot;
     pad_row(p, row);
     const float *in = p->in + i * p->z.in * p->y.in * x->in;
     float *out = p->out + i * p->z.out * p->y.out * x->out;
     for (size_t oz = 0; oz < p->z.out; oz++)
-        for (size_t oy = 0; oy < p->y.out; oy++, out += x->out) {
+        for (size_t oy = 0, lines; oy < p->y.out; oy += lines, out += lines * x->out) {
             const float *list[OX_POOL_TAPS];
+            const float rows = rows_counted(p, oz, oy);
             const size_t n = list_rows(p, in, oz, oy, list);
-            pool_line(p, list, n, rows_counted(p, oz, oy), row, out);
+            lines = upright ? lines_alike(&p->y, oy, SIZE_MAX) : 1;
+            if (upright)
+                pool_upright(p, list, n, lines, rows, out);
+            else
+                pool_line(p, list, n, rows, row, out);
         }
 }
 
@@ -168,17 +203,6 @@ struct lined {
     size_t volumes, together;
     bool flat; /* windows deep in z: the planes of each become one, in the slot's work */
 };
-
-/* From output oy on: those whose windows have the same rows, each a step behind those of the one before. */
-static size_t lines_alike(const struct ox_pool_axis *y, size_t oy, size_t most)
-{
-    const size_t span = (y->kernel - 1) * y->dilation + 1;
-    size_t n = 0;
-    while (n < most && oy + n < y->out && (oy + n) * y->stride >= y->before &&
-           (oy + n) * y->stride + span <= y->before + y->in)
-        n++;
-    return n ? n : 1;
-}
 
 /* Lines of outputs oz of a volume of q, of which `total` floats are there and `follows` says that another one does. */
 static void pool_plane(const struct lined *job, const struct ox_pools *q, const float *volume,
