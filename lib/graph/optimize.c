@@ -113,7 +113,7 @@ static enum ox_status run_pass(struct ox_rewrite *rw, const struct ox_pass *pass
 {
     for (size_t g = 0; g < rw->model->n_graphs; g++) {
         struct ox_graph *graph = rw->model->graphs[g];
-        if (graph->function || graph->n_nodes == 0)
+        if (graph->function || graph->n_nodes == 0 || ox_rw_clashes(rw, graph))
             continue;
         OX_TRY(ox_env_poll(rw->env, err));
         rw->n_changes = 0;
@@ -244,7 +244,10 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
         status = ox_no_memory(err);
     if (status == OX_OK && plan->correct_types)
         status = ox_rw_correct_types(&rw, err);
-    if (status == OX_OK && is_sound(model))
+    const bool sound = status == OX_OK && is_sound(model);
+    if (sound)
+        status = ox_rw_find_clashes(&rw, err);
+    if (sound && status == OX_OK && !ox_rw_clashes(&rw, model->graph))
         status = run_phases(&rw, plan, counts, err);
     if (status == OX_OK && report)
         status = make_report(model, counts, report, err);

@@ -187,6 +187,18 @@ static void affine_of(const struct batch_norm *bn, size_t g, float *scale, float
     *shift = (float)(bn->shift[g] - bn->mean[g] * factor);
 }
 
+/* Not where it divides by zero or next to it: 0 times infinity would be where 0 / 0 is not. */
+static bool is_affine(const struct batch_norm *bn)
+{
+    float scale, shift;
+    for (size_t g = 0; g < bn->groups; g++) {
+        affine_of(bn, g, &scale, &shift);
+        if (!isfinite(scale) || !isfinite(shift))
+            return false;
+    }
+    return true;
+}
+
 /* Of planes. */
 static void plane_task(void *arg, size_t from, size_t to)
 {
@@ -242,6 +254,8 @@ static enum ox_status fast_batch_norm(struct ox_run *r, struct ox_error *err)
     if (!x || !x->n || r->n_out > 1 || is_training(r))
         return OX_UNSUPPORTED;
     OX_TRY(begin(r, &bn, err));
+    if (!is_affine(&bn))
+        return OX_UNSUPPORTED;
     if (bn.inner == 1) {
         OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &bn.y, err));
         return normalize_rows(r, &bn, err);

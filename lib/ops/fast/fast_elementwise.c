@@ -192,8 +192,8 @@ enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err)
     if (!ox_fast_in(r, 0) || (lo && (lo->n != 1 || lo->dtype != OX_FLOAT32)) ||
         (hi && (hi->n != 1 || hi->dtype != OX_FLOAT32)))
         return OX_UNSUPPORTED;
-    float least = lo ? *(const float *)lo->data : -INFINITY;
-    float most = hi ? *(const float *)hi->data : INFINITY;
+    float least = lo ? *(const float *)lo->data : -FLT_MAX;
+    float most = hi ? *(const float *)hi->data : FLT_MAX;
     if (isnan(least) || isnan(most))
         return OX_UNSUPPORTED;
     return run_unary(r, OX_UNARY_CLIP, least, most, err);
