@@ -226,8 +226,9 @@ enum ox_status ox_rw_find_clashes(struct ox_rewrite *rw, struct ox_error *err)
     const struct ox_model *model = rw->model;
     if (!rw->shapes)
         OX_TRY(infer_shapes(rw, err));
+    const unsigned asked = OX_CLASH_INPUTS | (rw->to_run ? OX_CLASH_OPERATOR : 0);
     for (size_t g = 0; g < model->n_graphs; g++) {
-        if (!ox_shapes_clashes(rw->shapes, model->graphs[g]))
+        if (!(ox_shapes_clashes(rw->shapes, model->graphs[g]) & asked))
             continue;
         if (!rw->clashing)
             rw->clashing = ox_arena_array(&rw->arena, model->n_graphs, sizeof(*rw->clashing));

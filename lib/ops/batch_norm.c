@@ -93,22 +93,23 @@ static void statistics_task(void *arg, size_t g)
     bn->saved_variance[g] = variance;
 }
 
+/* As onnxruntime does it, one factor and one addend: where the variance is 0 that is NaN, at every level. */
 static void normalize_task(void *arg, size_t plane)
 {
     const struct batch_norm *bn = arg;
     size_t g = plane % bn->groups, base = plane * bn->inner;
     double factor = bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
-    double mean = bn->mean[g], shift = bn->shift[g];
+    double addend = bn->shift[g] - bn->mean[g] * factor;
     if (bn->y->dtype == OX_FLOAT64) {
         const double *x = (const double *)bn->x->data + base;
         double *y = (double *)bn->y->data + base;
         for (size_t k = 0; k < bn->inner; k++)
-            y[k] = (x[k] - mean) * factor + shift;
+            y[k] = x[k] * factor + addend;
     } else {
         const float *x = (const float *)bn->x->data + base;
         float *y = (float *)bn->y->data + base;
         for (size_t k = 0; k < bn->inner; k++)
-            y[k] = (float)(((double)x[k] - mean) * factor + shift);
+            y[k] = (float)((double)x[k] * factor + addend);
     }
 }
 
@@ -187,18 +188,6 @@ static void affine_of(const struct batch_norm *bn, size_t g, float *scale, float
     *shift = (float)(bn->shift[g] - bn->mean[g] * factor);
 }
 
-/* Not where it divides by zero or next to it: 0 times infinity would be where 0 / 0 is not. */
-static bool is_affine(const struct batch_norm *bn)
-{
-    float scale, shift;
-    for (size_t g = 0; g < bn->groups; g++) {
-        affine_of(bn, g, &scale, &shift);
-        if (!isfinite(scale) || !isfinite(shift))
-            return false;
-    }
-    return true;
-}
-
 /* Of planes. */
 static void plane_task(void *arg, size_t from, size_t to)
 {
@@ -254,8 +243,6 @@ static enum ox_status fast_batch_norm(struct ox_run *r, struct ox_error *err)
     if (!x || !x->n || r->n_out > 1 || is_training(r))
         return OX_UNSUPPORTED;
     OX_TRY(begin(r, &bn, err));
-    if (!is_affine(&bn))
-        return OX_UNSUPPORTED;
     if (bn.inner == 1) {
         OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &bn.y, err));
         return normalize_rows(r, &bn, err);

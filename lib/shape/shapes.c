@@ -38,7 +38,7 @@ void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct 
                         message);
 }
 
-void ox_shapes_clash(struct ox_infer *c)
+void ox_shapes_clash(struct ox_infer *c, enum ox_clash why)
 {
     struct ox_shapes *s = c->s;
     const struct ox_graph *graph = c->node->graph;
@@ -47,13 +47,13 @@ void ox_shapes_clash(struct ox_infer *c)
     if (!s->clashing)
         s->clashing = ox_arena_array(&s->arena, s->n_graphs, sizeof *s->clashing);
     if (s->clashing)
-        s->clashing[graph->id] = true;
+        s->clashing[graph->id] |= (unsigned char)why;
     s->failed |= !s->clashing;
 }
 
-bool ox_shapes_clashes(const struct ox_shapes *shapes, const struct ox_graph *graph)
+unsigned ox_shapes_clashes(const struct ox_shapes *shapes, const struct ox_graph *graph)
 {
-    return shapes->clashing && graph->id < shapes->n_graphs && shapes->clashing[graph->id];
+    return shapes->clashing && graph->id < shapes->n_graphs ? shapes->clashing[graph->id] : 0;
 }
 
 /* ---- A graph ---------------------------------------------------------------------------------------------------- */

@@ -397,7 +397,7 @@ static void check_inputs(struct ox_infer *c)
             continue;
         if (!ox_param_takes(param, letter, elem)) {
             if (letter != 'p' || !ox_param_takes(param, 't', elem)) /* runs make those dense */
-                ox_shapes_clash(c);
+                ox_shapes_clash(c, OX_CLASH_INPUTS);
             char problem[200];
             snprintf(problem, sizeof problem, "which %.100s does not take at opset %lld",
                      c->node->op_type, (long long)c->opset);
@@ -410,7 +410,7 @@ static void check_inputs(struct ox_infer *c)
             continue;
         if (letters[k] && (letters[k] != letter || bound[k] != elem)) {
             if (bound[k] != elem)
-                ox_shapes_clash(c);
+                ox_shapes_clash(c, OX_CLASH_INPUTS);
             char problem[200];
             snprintf(problem, sizeof problem, "others of type %.40s are %s", param->type,
                      ox_dtype_name(bound[k]));

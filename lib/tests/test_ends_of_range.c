@@ -84,7 +84,7 @@ START_TEST(missing_bounds_behind_a_product)
 }
 END_TEST
 
-/* By a variance of 0: infinite, where 0 times infinity would be NaN. */
+/* By a variance of 0: NaN or infinite, one by one, as the factor and the addend of a channel have it. */
 START_TEST(batch_norm_may_divide_by_zero)
 {
     is_alike_everywhere(HEAD "g (float[10] x) => (float[1,2,5] y) <int64[3] s = {1, 2, 5}, "

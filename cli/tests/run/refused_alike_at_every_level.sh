@@ -1,9 +1,10 @@
 # What -O0 refuses -O2 does not fuse or fold before anything looks: the same message and exit code at every level.
-model() { # NAME: the rest of the model comes on standard input
+model() { # NAME [OPTION...]: the rest of the model comes on standard input
     echo "== $1" >&2
+    shift
     { echo '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'; cat; } >m.onnx
     for level in 0 1 2; do
-        onnxtool run m.onnx --random 1 -O$level >/dev/null
+        onnxtool run m.onnx --random 1 "$@" -O$level >/dev/null
         echo "-O$level: $?" >&2
     done
 }
@@ -47,3 +48,23 @@ g (float[2] x) => (y) <double[2] c = {1, 2}> {
     s = ReduceSum <keepdims: int = 0> (x) i = IsNaN(s) no = Not(i)
     y = If(no) <then_branch = t () => (a) { u = Mul(x, c) a = Relu(u) }, else_branch = e () => (b) { b = Neg(x) }> }
 END
+model 'a bias of another size' <<'END'
+g (float[1,3,4,4] x) => (y) <float[4,3,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] b = {1, 2, 3}> {
+    [conv] t = Conv(x, w, b) [relu] y = Relu(t) }
+END
+model 'ranks that only the inputs tell' --shape x=1x3x4 <<'END'
+g (float[] x) => (y) <float[4,3,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
+    [conv] t = Conv(x, w) [relu] y = Relu(t) }
+END
+model 'columns that only the inputs tell' --shape x=2x4 <<'END'
+g (float[N,K] x) => (y) <float[3,2] m = {1, 2, 3, 4, 5, 6}> { s = Shape(x) r = Reshape(x, s) [product] u = MatMul(r, m) [tanh] y = Tanh(u) }
+END
+# What drops out of the graph before it is asked for is refused as well.
+for domains in '"ai.onnx.ml" : 3' '"" : 99'; do
+    echo "== an import of $domains alone" >&2
+    printf '<ir_version: 8, opset_import: [%s]>\ng (float[2] x) => (y) { t = Identity(x) y = ai.onnx.ml.Scaler <offset = [0.0]> (t) }\n' "$domains" >m.onnx
+    for level in 0 2; do
+        onnxtool run m.onnx --random 1 -O$level >/dev/null
+        echo "-O$level: $?" >&2
+    done
+done
