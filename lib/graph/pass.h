@@ -36,6 +36,9 @@ struct ox_rewrite_plan {
         to_run; /* the result runs here and now: own operators are allowed, and inputs that have an initializer are constant */
     bool
         own_forms; /* passes that leave what is not standard ONNX may be asked for: the caller makes it so */
+    /* By input of the main graph: its sizes where nodes tell such as its declaration leaves open, -1: those that they do not tell
+     * either; of the model's arena. The result holds for no others. NULL: nobody asks; its elements: nothing is told. */
+    const int64_t **implied;
     bool repeats; /* it runs again and again: what each run would work out anew may take memory */
     bool correct_types; /* stored types that contradict the nodes are replaced */
     bool may_be_empty;  /* open sizes of inputs may be 0; else they are taken to be at least 1 */

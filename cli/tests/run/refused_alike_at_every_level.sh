@@ -52,9 +52,9 @@ model 'a bias of another size' <<'END'
 g (float[1,3,4,4] x) => (y) <float[4,3,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] b = {1, 2, 3}> {
     [conv] t = Conv(x, w, b) [relu] y = Relu(t) }
 END
-model 'ranks that only the inputs tell' --shape x=1x3x4 <<'END'
-g (float[] x) => (y) <float[4,3,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
-    [conv] t = Conv(x, w) [relu] y = Relu(t) }
+model 'sizes of an input that its nodes refuse' --shape x=50x5 <<'END'
+g (float[N,5] x) => (y) <float[1,5] w = {1, 2, 3, 4, 5}> {
+    c = Concat <axis: int = 1> (x, w) s = Shape(c) y = Cast <to: int = 1> (s) }
 END
 model 'columns that only the inputs tell' --shape x=2x4 <<'END'
 g (float[N,K] x) => (y) <float[3,2] m = {1, 2, 3, 4, 5, 6}> { s = Shape(x) r = Reshape(x, s) [product] u = MatMul(r, m) [tanh] y = Tanh(u) }

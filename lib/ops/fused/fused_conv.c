@@ -95,6 +95,10 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     bool fits = groups >= 1 && in % groups == 0 &&
                 (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
                             : out % groups == 0 && weights[1] == in / groups);
+    if (!fits && transposed)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "%lld groups do not fit %lld input channels and weights for %lld",
+                           (long long)groups, (long long)in, (long long)weights[0]);
     if (!fits)
         return ox_run_fail(
             r, err, OX_INPUT,
