@@ -59,6 +59,13 @@ END
 model 'columns that only the inputs tell' --shape x=2x4 <<'END'
 g (float[N,K] x) => (y) <float[3,2] m = {1, 2, 3, 4, 5, 6}> { s = Shape(x) r = Reshape(x, s) [product] u = MatMul(r, m) [tanh] y = Tanh(u) }
 END
+# Versions before 8 do not broadcast.
+echo "== an old Sum" >&2
+echo '<ir_version: 3, opset_import: ["" : 7]> g (float[N,3] x, float[1,3] z) => (y) { t = Sum(x, z) u = Relu(t) y = Neg(u) }' >m.onnx
+for level in 0 2; do
+    onnxtool run m.onnx --random 1 --shape x=2x3 -O$level >/dev/null
+    echo "-O$level: $?" >&2
+done
 # What drops out of the graph before it is asked for is refused as well.
 for domains in '"ai.onnx.ml" : 3' '"" : 99'; do
     echo "== an import of $domains alone" >&2
