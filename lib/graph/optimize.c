@@ -113,7 +113,7 @@ static enum ox_status run_pass(struct ox_rewrite *rw, const struct ox_pass *pass
 {
     for (size_t g = 0; g < rw->model->n_graphs; g++) {
         struct ox_graph *graph = rw->model->graphs[g];
-        if (graph->function || graph->n_nodes == 0)
+        if (graph->function || graph->n_nodes == 0 || ox_rw_clashes(rw, graph))
             continue;
         OX_TRY(ox_env_poll(rw->env, err));
         rw->n_changes = 0;
@@ -149,6 +149,32 @@ static enum ox_status run_phases(struct ox_rewrite *rw, const struct ox_rewrite_
                 changed |= changes > 0;
             }
         }
+    }
+    return OX_OK;
+}
+
+/* ---- Sizes of inputs -------------------------------------------------------------------------------------------- */
+
+static enum ox_status tell_sizes(struct ox_rewrite *rw, const int64_t **implied,
+                                 struct ox_error *err)
+{
+    const struct ox_graph *graph = rw->model->graph;
+    for (size_t i = 0; implied && i < graph->n_inputs; i++) {
+        const struct ox_type *declared = graph->inputs[i]->type;
+        const struct ox_type *type = ox_rw_type(rw, graph->inputs[i]);
+        bool more = false;
+        if (!declared || !type || type->kind != OX_TYPE_TENSOR || !type->has_rank ||
+            !declared->has_rank || declared->rank != type->rank)
+            continue;
+        for (unsigned d = 0; d < type->rank; d++)
+            more |= ox_expr_is_int(type->dims[d], NULL) && !ox_expr_is_int(declared->dims[d], NULL);
+        int64_t *dims = more ? ox_arena_array(&rw->model->arena, type->rank, sizeof *dims) : NULL;
+        if (more && !dims)
+            return ox_no_memory(err);
+        for (unsigned d = 0; more && d < type->rank; d++)
+            if (!ox_expr_is_int(type->dims[d], &dims[d]))
+                dims[d] = -1;
+        implied[i] = dims;
     }
     return OX_OK;
 }
@@ -244,8 +270,14 @@ enum ox_status ox_rewrite_model(struct ox_model *model, const struct ox_rewrite_
         status = ox_no_memory(err);
     if (status == OX_OK && plan->correct_types)
         status = ox_rw_correct_types(&rw, err);
-    if (status == OX_OK && is_sound(model))
-        status = run_phases(&rw, plan, counts, err);
+    const bool sound = status == OX_OK && is_sound(model);
+    if (sound)
+        status = ox_rw_find_clashes(&rw, err);
+    if (sound && status == OX_OK && !ox_rw_clashes(&rw, model->graph)) {
+        status = tell_sizes(&rw, plan->implied, err);
+        if (status == OX_OK)
+            status = run_phases(&rw, plan, counts, err);
+    }
     if (status == OX_OK && report)
         status = make_report(model, counts, report, err);
     ox_rw_forget_shapes(&rw);

@@ -36,6 +36,9 @@ struct ox_rewrite_plan {
         to_run; /* the result runs here and now: own operators are allowed, and inputs that have an initializer are constant */
     bool
         own_forms; /* passes that leave what is not standard ONNX may be asked for: the caller makes it so */
+    /* By input of the main graph: its sizes where nodes tell such as its declaration leaves open, -1: those that they do not tell
+     * either; of the model's arena. The result holds for no others. NULL: nobody asks; its elements: nothing is told. */
+    const int64_t **implied;
     bool repeats; /* it runs again and again: what each run would work out anew may take memory */
     bool correct_types; /* stored types that contradict the nodes are replaced */
     bool may_be_empty;  /* open sizes of inputs may be 0; else they are taken to be at least 1 */
@@ -77,6 +80,8 @@ struct ox_rewrite {
     struct ox_shapes *shapes;
     uint32_t *n_known; /* values of each graph when shapes were inferred */
     size_t n_graphs_known;
+    const struct ox_graph **clashing; /* see ox_rw_clashes() */
+    size_t n_clashing;
     struct ox_strmap loaded; /* address of an initializer -> index in constants */
     struct ox_tensor **constants;
     size_t n_constants, cap_constants;
@@ -100,6 +105,9 @@ static inline bool ox_rw_gone(const struct ox_rewrite *rw, const struct ox_node 
 {
     return rw->gone[node->index];
 }
+/* Whether a node of the graph, as the file has it, would be refused if it ran (ox_shapes_clashes()): the graph is left as it stands,
+ * that what runs it refuses it as well. */
+bool ox_rw_clashes(const struct ox_rewrite *rw, const struct ox_graph *graph);
 /* Uses by nodes of the graph at hand, in no order; NULL: none. */
 const struct ox_use *ox_rw_uses(const struct ox_rewrite *rw, const struct ox_value *value);
 size_t ox_rw_n_uses(const struct ox_rewrite *rw, const struct ox_value *value);

@@ -221,6 +221,32 @@ enum ox_status ox_rw_correct_types(struct ox_rewrite *rw, struct ox_error *err)
     return ox_shapes_correct(rw->shapes, rw->model, err);
 }
 
+enum ox_status ox_rw_find_clashes(struct ox_rewrite *rw, struct ox_error *err)
+{
+    const struct ox_model *model = rw->model;
+    if (!rw->shapes)
+        OX_TRY(infer_shapes(rw, err));
+    const unsigned asked = OX_CLASH_INPUTS | (rw->to_run ? OX_CLASH_OPERATOR : 0);
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        if (!(ox_shapes_clashes(rw->shapes, model->graphs[g]) & asked))
+            continue;
+        if (!rw->clashing)
+            rw->clashing = ox_arena_array(&rw->arena, model->n_graphs, sizeof(*rw->clashing));
+        if (!rw->clashing)
+            return ox_no_memory(err);
+        rw->clashing[rw->n_clashing++] = model->graphs[g];
+    }
+    return OX_OK;
+}
+
+bool ox_rw_clashes(const struct ox_rewrite *rw, const struct ox_graph *graph)
+{
+    for (size_t i = 0; i < rw->n_clashing; i++)
+        if (rw->clashing[i] == graph)
+            return true;
+    return false;
+}
+
 /* Shapes are inferred when somebody asks. Values that are made later have the types that passes give them. */
 static bool need_shapes(struct ox_rewrite *rw)
 {

@@ -11,6 +11,8 @@ bool ox_rw_leave(struct ox_rewrite *rw);
 /* Before any pass: stored types that contradict the nodes are replaced. They are only in doubt while the sizes behind them are
  * computed, and wrong once those are folded. What was inferred for that is kept for the passes. */
 enum ox_status ox_rw_correct_types(struct ox_rewrite *rw, struct ox_error *err);
+/* Before any pass: finds the graphs that ox_rw_clashes() tells. OX_NO_MEMORY, OX_LIMIT, OX_CANCELLED. */
+enum ox_status ox_rw_find_clashes(struct ox_rewrite *rw, struct ox_error *err);
 /* Inferred types are made anew when somebody asks. */
 void ox_rw_forget_shapes(struct ox_rewrite *rw);
 

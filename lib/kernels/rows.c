@@ -289,7 +289,9 @@ static void norm(size_t n, struct ox_norm_row *row)
     double mean = row->centred ? all / (double)n : 0;
     for (size_t i = 0; i < n; i++)
         squares += (v[i] - mean) * (v[i] - mean);
-    double inverse = 1 / sqrt(squares / (double)n + row->epsilon);
+    const double variance = squares / (double)n;
+    /* infinite where float32, in which it is to be computed, has no room for it */
+    double inverse = 1 / sqrt(isinf((float)variance) ? INFINITY : variance + row->epsilon);
     row->mean = (float)mean;
     row->inverse = (float)inverse;
     for (size_t i = 0; i < n; i++) {

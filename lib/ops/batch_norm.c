@@ -93,22 +93,23 @@ static void statistics_task(void *arg, size_t g)
     bn->saved_variance[g] = variance;
 }
 
+/* As onnxruntime does it, one factor and one addend: where the variance is 0 that is NaN, at every level. */
 static void normalize_task(void *arg, size_t plane)
 {
     const struct batch_norm *bn = arg;
     size_t g = plane % bn->groups, base = plane * bn->inner;
     double factor = bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
-    double mean = bn->mean[g], shift = bn->shift[g];
+    double addend = bn->shift[g] - bn->mean[g] * factor;
     if (bn->y->dtype == OX_FLOAT64) {
         const double *x = (const double *)bn->x->data + base;
         double *y = (double *)bn->y->data + base;
         for (size_t k = 0; k < bn->inner; k++)
-            y[k] = (x[k] - mean) * factor + shift;
+            y[k] = x[k] * factor + addend;
     } else {
         const float *x = (const float *)bn->x->data + base;
         float *y = (float *)bn->y->data + base;
         for (size_t k = 0; k < bn->inner; k++)
-            y[k] = (float)(((double)x[k] - mean) * factor + shift);
+            y[k] = (float)((double)x[k] * factor + addend);
     }
 }
 

@@ -4,6 +4,10 @@
 
 #include "ops/carry.h"
 
+/* What may hold the value: one of these. */
+static const char *const places[] = {"value_float",  "value_floats",  "value_int",    "value_ints",
+                                     "value_string", "value_strings", "sparse_value", "value"};
+
 static void infer_numbers(struct ox_infer *c, bool scalar, const int64_t *numbers, size_t n)
 {
     const struct ox_expr *values[OX_CARRY_VALUES];
@@ -49,12 +53,26 @@ static void infer_dims_of(struct ox_infer *c, unsigned rank, const int64_t *dims
     ox_infer_set_shape(c, 0, rank, out);
 }
 
+static void check_place(struct ox_infer *c)
+{
+    const char *given = NULL;
+
+    for (size_t i = 0; i < OX_COUNT(places); i++) {
+        if (!ox_infer_attr(c, places[i]))
+            continue;
+        if (given)
+            ox_infer_conflict(c, "both %s and %s are given", given, places[i]);
+        given = places[i];
+    }
+}
+
 static void infer_constant(struct ox_infer *c)
 {
     const struct ox_attr *attr;
     int64_t length;
     size_t n;
 
+    check_place(c);
     if ((attr = ox_infer_attr(c, "value")) && attr->type == OX_ATTR_TENSOR && attr->n) {
         ox_infer_set_dtype(c, 0, attr->tensor->dtype);
         infer_dims_of(c, attr->tensor->rank, attr->tensor->dims);
@@ -195,17 +213,14 @@ static enum ox_status run_constant_list(struct ox_run *r, const struct ox_attr *
 
 static enum ox_status run_constant(struct ox_run *r, struct ox_error *err)
 {
-    static const char *const names[] = {"value_float",  "value_floats", "value_int",
-                                        "value_ints",   "value_string", "value_strings",
-                                        "sparse_value", "value"};
     const struct ox_attr *given = NULL;
     const char *name = "";
-    for (size_t i = 0; i < OX_COUNT(names); i++) {
-        const struct ox_attr *attr = ox_run_attr(r, names[i]);
+    for (size_t i = 0; i < OX_COUNT(places); i++) {
+        const struct ox_attr *attr = ox_run_attr(r, places[i]);
         if (attr && given)
-            return ox_run_fail(r, err, OX_INPUT, "both %s and %s are given", name, names[i]);
+            return ox_run_fail(r, err, OX_INPUT, "both %s and %s are given", name, places[i]);
         given = attr ? attr : given;
-        name = attr ? names[i] : name;
+        name = attr ? places[i] : name;
     }
     if (!given)
         return ox_run_fail(r, err, OX_INPUT, "no value is given");

@@ -8,6 +8,7 @@
 #include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/kernel_tables.h"
+#include "ops/rules.h"
 
 enum { PIXELS = 256, CHANNELS = 128 }; /* a task's share at most */
 
@@ -227,9 +228,22 @@ void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw)
         ox_infer_set_shape(c, 0, rank, dims);
 }
 
+void ox_infer_conv_bias(struct ox_infer *c, const struct ox_expr *channels)
+{
+    const struct ox_expr *own;
+    if (ox_infer_by_rules_alone(c) || !ox_infer_has(c, 2) || !ox_rule_rank(c, 2, 1))
+        return; /* the standard's inference does not look at it */
+    if ((own = ox_infer_dim(c, 2, 0)))
+        ox_infer_equal(c, channels, own, "the number of output channels");
+}
+
 static void infer_conv(struct ox_infer *c)
 {
+    unsigned rank;
+    const struct ox_expr *const *w;
     ox_infer_conv(c, 0, 1);
+    if (ox_infer_shape(c, 1, &rank, &w) && rank > 0)
+        ox_infer_conv_bias(c, w[0]);
 }
 
 const struct ox_op ox_ops_conv[] = {

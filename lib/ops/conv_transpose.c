@@ -263,6 +263,7 @@ void ox_infer_conv_transpose(struct ox_infer *c)
         dims[2 + d] =
             infer_axis(c, &l, rank - 2, d, has_x ? x[2 + d] : NULL, has_w ? w[2 + d] : NULL);
     ox_infer_set_shape(c, 0, rank, dims);
+    ox_infer_conv_bias(c, dims[1]);
 }
 
 const struct ox_op ox_ops_conv_transpose[] = {

@@ -128,12 +128,27 @@ static const struct ox_expr *value_first(struct ox_infer *c, const struct ox_exp
     return v[0];
 }
 
+/* Input k is of the first one's shape. */
+static void infer_same(struct ox_infer *c, size_t k)
+{
+    unsigned rank, own;
+    const struct ox_expr *const *first, *const *dims;
+    if (!ox_infer_shape(c, 0, &rank, &first) || !ox_rule_rank(c, k, rank) ||
+        !ox_infer_shape(c, k, &own, &dims))
+        return;
+    for (unsigned d = 0; d < rank; d++)
+        ox_infer_equal(c, first[d], dims[d], "sizes of inputs that are not broadcast");
+}
+
 /* Values are carried for one and two inputs, as shape arithmetic has them. */
 static void infer_fold(struct ox_infer *c,
                        const struct ox_expr *(*of)(struct ox_infer *c,
                                                    const struct ox_expr *const *v))
 {
     ox_rule_broadcast(c);
+    if (ox_infer_opset(c) < 8 && !ox_infer_by_rules_alone(c)) /* as same_shapes() has it */
+        for (size_t k = 1; k < ox_infer_n_in(c); k++)
+            infer_same(c, k);
     if (ox_infer_n_in(c) == 1)
         ox_rule_map(c, 1, value_first);
     else if (ox_infer_n_in(c) == 2 && of)

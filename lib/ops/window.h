@@ -79,6 +79,8 @@ void ox_infer_some_taps(struct ox_infer *c, const struct ox_expr *kernel, unsign
 void ox_infer_conv(struct ox_infer *c, size_t ix, size_t iw);
 /* ... of a transposed one whose data and weights are inputs 0 and 1. */
 void ox_infer_conv_transpose(struct ox_infer *c);
+/* Input 2, if it is there, is one number for each of the output's channels (NULL: not known). */
+void ox_infer_conv_bias(struct ox_infer *c, const struct ox_expr *channels);
 /* Whole rule of a pool: N and C of input 0, then windows. Output 0, and 1 when wanted, get the shape. */
 void ox_infer_pool(struct ox_infer *c);
 

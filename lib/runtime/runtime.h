@@ -83,6 +83,7 @@ struct ox_session {
     struct ox_value **inputs, **outputs;
     size_t *place;
     struct ox_port *input_ports, *output_ports;
+    const int64_t **implied; /* see struct ox_rewrite_plan; NULL: nothing was rewritten */
     size_t n_inputs, n_outputs, n_must;
     uint64_t weights_bytes;
     struct ox_node_event *events;

@@ -35,7 +35,9 @@ static enum ox_status rewrite(struct ox_session *session, const struct ox_run_op
                                        sizeof(const char *));
     session->made =
         ox_arena_array(&session->arena, session->n_outputs + 1, sizeof(struct ox_value *));
-    if (!keep || !session->made)
+    session->implied = ox_arena_array(&session->arena, session->model->graph->n_inputs + 1,
+                                      sizeof(const int64_t *));
+    if (!keep || !session->made || !session->implied)
         return ox_no_memory(err);
     for (size_t i = 0; i < session->n_outputs; i++)
         keep[i] = session->outputs[i]->name;
@@ -49,6 +51,7 @@ static enum ox_status rewrite(struct ox_session *session, const struct ox_run_op
                                          .n_keep = session->n_outputs + options->n_watched,
                                          .only_kept = true,
                                          .to_run = true,
+                                         .implied = session->implied,
                                          .repeats = !options->once,
                                          .may_be_empty = session->may_be_empty};
     OX_TRY(ox_rewrite_model(session->planned, &plan, NULL, err));
@@ -63,6 +66,23 @@ static bool overrides_constant(const struct ox_session *session, struct ox_datum
     for (size_t i = 0; i < session->n_inputs && session->planned != session->model; i++)
         if (inputs[i] && !session->input_ports[i].required)
             return true;
+    return false;
+}
+
+/* Whether an input is not of the sizes that the nodes ask for, which rewriting has taken for granted: as the model stands, one of them
+ * will refuse it. */
+static bool contradicts_nodes(const struct ox_session *session, struct ox_datum *const *inputs)
+{
+    for (size_t i = 0; i < session->n_inputs && session->implied; i++) {
+        const int64_t *dims = session->implied[session->place[i]];
+        const struct ox_tensor *tensor =
+            inputs[i] && inputs[i]->kind == OX_DATUM_TENSOR ? inputs[i]->tensor : NULL;
+        if (!dims || !tensor || tensor->rank != session->input_ports[i].rank)
+            continue;
+        for (unsigned d = 0; d < tensor->rank; d++)
+            if (dims[d] >= 0 && tensor->dims[d] != dims[d])
+                return true;
+    }
     return false;
 }
 
@@ -299,7 +319,8 @@ static enum ox_status place_inputs(struct ox_session *session, struct ox_datum *
 }
 
 static enum ox_status run(struct ox_session *session, struct ox_datum *const *inputs,
-                          struct ox_datum **outputs, bool *misnamed, struct ox_error *err)
+                          struct ox_datum **outputs, bool *misnamed, bool *missized,
+                          struct ox_error *err)
 {
     enum ox_status status;
     struct ox_datum **placed =
@@ -307,6 +328,9 @@ static enum ox_status run(struct ox_session *session, struct ox_datum *const *in
     if (!placed)
         return ox_no_memory(err);
     OX_TRY_CLEANUP(ox_ports_check(session, inputs, misnamed, err));
+    *missized = contradicts_nodes(session, inputs);
+    if (*missized)
+        goto cleanup;
     OX_TRY_CLEANUP(place_inputs(session, inputs, placed, err));
     struct ox_frame frame = {.session = session, .plan = session->main};
     OX_TRY_CLEANUP(ox_frame_run(&frame, placed, session->n_inputs, session->made,
@@ -331,7 +355,7 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
                               struct ox_datum **outputs, struct ox_error *err)
 {
     struct ox_session *by = session;
-    bool misnamed = false;
+    bool misnamed = false, missized = false;
     free(session->warning);
     session->warning = NULL;
     if (overrides_constant(session, inputs)) {
@@ -350,7 +374,7 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
     session->n_events = 0;
     session->run_start = session->options.profile ? ox_clock_ns() : 0;
     struct ox_arena_mark mark = ox_arena_mark(&session->scratch);
-    enum ox_status status = run(session, inputs, outputs, &misnamed, err);
+    enum ox_status status = run(session, inputs, outputs, &misnamed, &missized, err);
     ox_arena_rewind(&session->scratch, mark);
     if (misnamed && !session->copy) {
         if (!(session->warning = strdup(err->message)))
@@ -358,6 +382,11 @@ enum ox_status ox_session_run(struct ox_session *session, struct ox_datum *const
         OX_TRY(make_unnamed(session, err));
         session->ran = session->unnamed;
         return ox_session_run(session->unnamed, inputs, outputs, err);
+    }
+    if (missized) {
+        OX_TRY(make_other(session, &session->plain, session->model, 0, false, err));
+        session->ran = session->plain;
+        return ox_session_run(session->plain, inputs, outputs, err);
     }
     return status == OX_OK ? status : ox_fail_model(err, status, session->model);
 }

@@ -366,6 +366,7 @@ void ox_infer_conflict(struct ox_infer *c, const char *format, ...)
         c->s->conflict_message = ox_arena_strdup(&c->s->arena, message);
         c->s->conflict = c->s->conflict_message ? c->node : NULL;
     }
+    ox_shapes_clash(c, OX_CLASH_INPUTS);
     const struct ox_place place = {.graph = c->node->graph, .node = c->node};
     if (c->s->doubts && c->s->defers_declared)
         ox_shapes_defer(c->s, OX_F_SHAPE_CONFLICT, &place, message);

@@ -47,6 +47,7 @@ struct ox_rule_row {
     int64_t opset;
     const struct ox_op *op;
     const struct ox_schema *schema;
+    bool runs;     /* a kernel or a body serves it */
     uint32_t next; /* of the same operator name, UINT32_MAX: none */
 };
 
@@ -90,6 +91,7 @@ struct ox_shapes {
     size_t n_deferred;
     struct ox_findings *findings;
     struct ox_findings *own_findings; /* the same where the caller gave none */
+    unsigned char *clashing;          /* by graph id: enum ox_clash, a set; NULL: none does */
     struct ox_strmap reported;        /* findings made: a loop's body is passed more than once */
     const struct ox_node *conflict; /* of the main graph: the first that contradicts itself; NULL */
     const char *conflict_message;
@@ -162,6 +164,8 @@ void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct 
 /* A finding that ox_shapes_check() judges at the end. */
 void ox_shapes_defer(struct ox_shapes *s, enum ox_finding_id id, const struct ox_place *place,
                      const char *message);
+/* The node at hand would be refused if it ran, for that. */
+void ox_shapes_clash(struct ox_infer *c, enum ox_clash why);
 /* Infers the subgraphs of a node that its rule left alone, by what they declare. */
 void ox_shapes_other_subgraphs(struct ox_shapes *s, const struct ox_node *node);
 

@@ -7,6 +7,16 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
+/* As the runtime decides it of what is no function of the model's. */
+static bool runs(const char *domain, int64_t opset, const struct ox_op *op,
+                 const struct ox_schema *schema)
+{
+    const int newest = ox_schema_newest(domain);
+    const bool served = (op && op->run) || (schema && schema->body);
+    const bool left = schema && schema->deprecated && !(op && op->since == schema->since);
+    return opset && (!newest || opset <= newest) && served && !left;
+}
+
 static bool add_row(struct ox_shapes *s, const struct ox_node *node, int64_t opset, uint32_t *index)
 {
     if (s->n_rules == s->cap_rules) {
@@ -19,10 +29,10 @@ static bool add_row(struct ox_shapes *s, const struct ox_node *node, int64_t ops
     }
     const struct ox_schema *schema =
         ox_schema_lookup_any(s->model->env, node->domain, node->op_type, opset);
+    const struct ox_op *op = ox_op_lookup(s->model->env, node->domain, node->op_type, opset);
     *index = (uint32_t)s->n_rules;
     s->rules[s->n_rules++] = (struct ox_rule_row){
-        node->domain, opset, ox_op_lookup(s->model->env, node->domain, node->op_type, opset),
-        schema, UINT32_MAX};
+        node->domain, opset, op, schema, runs(node->domain, opset, op, schema), UINT32_MAX};
     return true;
 }
 
@@ -312,6 +322,12 @@ static void run_rule(struct ox_infer *c)
         ox_shapes_fold(c);
 }
 
+/* A file of that time imports nothing, and means the one version that there was. */
+static bool before_imports(const struct ox_node *node)
+{
+    return !*node->domain && node->graph->model->ir_version < 3 && !node->graph->model->n_opsets;
+}
+
 void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
 {
     struct ox_infer c = {.s = s, .node = node};
@@ -330,6 +346,8 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         c.n_refused = ox_exprs_n_refused(s->pool);
         bool is_call = ox_shapes_call(&c);
         c.is_unknown = !is_call && !c.op && !c.schema;
+        if (!row->runs && !is_call && !before_imports(node))
+            ox_shapes_clash(&c, OX_CLASH_OPERATOR);
         if (!is_call)
             run_rule(&c);
         take_results(&c);

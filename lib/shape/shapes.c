@@ -38,6 +38,24 @@ void ox_shapes_finding(struct ox_shapes *s, enum ox_finding_id id, const struct 
                         message);
 }
 
+void ox_shapes_clash(struct ox_infer *c, enum ox_clash why)
+{
+    struct ox_shapes *s = c->s;
+    const struct ox_graph *graph = c->node->graph;
+    if (s->in_trips || graph->model != s->model || graph->id >= s->n_graphs)
+        return;
+    if (!s->clashing)
+        s->clashing = ox_arena_array(&s->arena, s->n_graphs, sizeof *s->clashing);
+    if (s->clashing)
+        s->clashing[graph->id] |= (unsigned char)why;
+    s->failed |= !s->clashing;
+}
+
+unsigned ox_shapes_clashes(const struct ox_shapes *shapes, const struct ox_graph *graph)
+{
+    return shapes->clashing && graph->id < shapes->n_graphs ? shapes->clashing[graph->id] : 0;
+}
+
 /* ---- A graph ---------------------------------------------------------------------------------------------------- */
 
 static const struct ox_type *stored_type(struct ox_shapes *s, enum ox_type_kind kind,

@@ -25,6 +25,15 @@ enum ox_status ox_shapes_correct(const struct ox_shapes *shapes, struct ox_model
                                  struct ox_error *err);
 /* The first node of the main graph whose inputs do not go together, and why; NULL: none. */
 const struct ox_node *ox_shapes_conflict(const struct ox_shapes *shapes, const char **message);
+/* Why a node would be refused if it ran with what inference knows. */
+enum ox_clash {
+    OX_CLASH_INPUTS =
+        1, /* they are of types that its operator does not take, or do not go together */
+    OX_CLASH_OPERATOR = 2 /* nobody knows it at that version */
+};
+/* Whether there are such nodes in the graph: a set of enum ox_clash. Not asked of what the standard's bodies and trips of a loop that
+ * are passed one by one meet. */
+unsigned ox_shapes_clashes(const struct ox_shapes *shapes, const struct ox_graph *graph);
 /* The only element of a small integer or bool value, where it is known and not negative. */
 bool ox_shapes_number(const struct ox_shapes *shapes, const struct ox_value *value,
                       uint64_t *number);

@@ -321,9 +321,19 @@ static char kind_letter(const struct ox_type *type, enum ox_dtype *elem)
     return 'q';
 }
 
+/* The standard does not contradict itself; our signatures of com.microsoft are wider or narrower than the runtime's: they are what
+ * we run by, and no finding about a model. */
+static bool is_judged(const struct ox_infer *c)
+{
+    return c->schema && c->node->graph->model == c->s->model &&
+           strcmp(c->schema->domain, "com.microsoft") != 0;
+}
+
 static void report_type(struct ox_infer *c, const char *side, size_t i, const struct ox_type *type,
                         const char *problem)
 {
+    if (!is_judged(c))
+        return;
     const struct ox_value *value = *side == 'i' ? c->node->inputs[i] : c->node->outputs[i];
     struct ox_strbuf text = {0};
     char message[OX_ERROR_BYTES];
@@ -333,13 +343,6 @@ static void report_type(struct ox_infer *c, const char *side, size_t i, const st
     struct ox_place place = {.graph = c->node->graph, .node = c->node, .tensor = value->name};
     ox_shapes_finding(c->s, OX_F_TYPE_CONFLICT, &place, message);
     ox_strbuf_release(&text);
-}
-
-/* The standard does not contradict itself; our signatures of com.microsoft are wider or narrower than the runtime's. */
-static bool is_judged(const struct ox_infer *c)
-{
-    return c->schema && c->node->graph->model == c->s->model &&
-           strcmp(c->schema->domain, "com.microsoft") != 0;
 }
 
 static bool an_input_has(const struct ox_infer *c, int constraint)
@@ -393,6 +396,8 @@ static void check_inputs(struct ox_infer *c)
         if (!letter || elem == OX_UNDEFINED)
             continue;
         if (!ox_param_takes(param, letter, elem)) {
+            if (letter != 'p' || !ox_param_takes(param, 't', elem)) /* runs make those dense */
+                ox_shapes_clash(c, OX_CLASH_INPUTS);
             char problem[200];
             snprintf(problem, sizeof problem, "which %.100s does not take at opset %lld",
                      c->node->op_type, (long long)c->opset);
@@ -404,6 +409,8 @@ static void check_inputs(struct ox_infer *c)
             (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
             continue;
         if (letters[k] && (letters[k] != letter || bound[k] != elem)) {
+            if (bound[k] != elem)
+                ox_shapes_clash(c, OX_CLASH_INPUTS);
             char problem[200];
             snprintf(problem, sizeof problem, "others of type %.40s are %s", param->type,
                      ox_dtype_name(bound[k]));
@@ -418,7 +425,7 @@ void ox_shapes_generic(struct ox_infer *c)
 {
     if (!c->schema)
         return;
-    if (is_judged(c))
+    if (c->node->graph->model == c->s->model)
         check_inputs(c);
     for (size_t i = 0; i < c->node->n_outputs; i++) {
         const struct ox_schema_param *param =

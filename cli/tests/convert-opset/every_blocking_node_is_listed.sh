@@ -7,3 +7,9 @@ printf '<ir_version: 8, opset_import: ["" : 16]> g (float[2,3] x, bool c, int64 
 onnxtool convert-opset m.txt --to 8 -o out.onnx
 echo $?
 ls
+cat >expand.onnxtxt <<'END'
+<ir_version: 8, opset_import: ["" : 13]>
+expand (float[N,4] x) => (y) <int64[1] s = {-1}> { [wide] t = Expand(x, s) y = Relu(t) }
+END
+onnxtool convert-opset expand.onnxtxt --to 7 -o out.onnx
+echo "exit $?"

@@ -110,11 +110,16 @@ bool ox_birth_eye_like(struct ox_adapt *c)
     return good;
 }
 
-/* A tensor of one value. NULL: c->status says why. */
+/* A tensor of one value. NULL: it is blocked, or c->status says why. */
 static struct ox_tensor *filled(struct ox_adapt *c, enum ox_dtype dtype, unsigned rank,
                                 const int64_t *dims, const void *element)
 {
     struct ox_tensor *tensor;
+    for (unsigned i = 0; i < rank; i++)
+        if (dims[i] < 0) {
+            ox_adapt_block(c, "the shape that it is given holds %lld", (long long)dims[i]);
+            return NULL;
+        }
     c->status = ox_tensor_new(&tensor, ox_env_budget(c->model->env), dtype, rank, dims, c->err);
     if (c->status != OX_OK)
         return NULL;

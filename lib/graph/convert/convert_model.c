@@ -4,6 +4,7 @@
 
 #include "graph/convert/convert_adapters.h"
 #include "graph/convert/convert_job.h"
+#include "model/name.h"
 #include "schema/schema.h"
 
 static enum ox_status check_goal(const struct ox_model *model, const struct ox_opset_goal *goal,
@@ -106,5 +107,5 @@ enum ox_status ox_convert_opset(struct ox_conversion **out, struct ox_model *mod
         *out = result;
     else
         ox_conversion_release(result);
-    return status;
+    return status == OX_OK ? status : ox_fail_model(err, status, model);
 }

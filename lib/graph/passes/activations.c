@@ -1,4 +1,5 @@
 /* Activations: their parameters, and the spellings of exporters that had no operator for them. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 static bool clip_bounds(struct ox_rewrite *rw, const struct ox_node *node, float *lo, float *hi)
 {
     double bound;
-    *lo = -INFINITY;
-    *hi = INFINITY;
+    *lo = -FLT_MAX; /* infinities are clipped to these too */
+    *hi = FLT_MAX;
     if (ox_node_opset(node) < 11) {
         *lo = ox_attr_float(node, "min", *lo);
         *hi = ox_attr_float(node, "max", *hi);

@@ -73,6 +73,8 @@ const double *ox_batch_norm_factors(struct ox_rewrite *rw, const struct ox_node 
     for (size_t i = 0; i < n; i++) {
         by[i] = vectors[SCALE][i] / sqrt(vectors[VARIANCE][i] + epsilon);
         plus[i] = vectors[BIAS][i] - vectors[MEAN][i] * by[i];
+        if (!isfinite((float)by[i]) || !isfinite((float)plus[i]))
+            return NULL; /* what divides by zero stays as it is */
     }
     return out;
 }

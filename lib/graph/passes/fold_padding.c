@@ -153,6 +153,7 @@ struct ox_node *ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv)
     slice->attrs = conv->attrs;
     slice->n_attrs = conv->n_attrs;
     slice->name = conv->name;
+    slice->proto = conv->proto ? conv->proto : slice->proto;
     slice->place = conv->place;
     ox_rw_remove(rw, conv);
     rw->failed |= !ox_node_set_ints(slice, "pads", pads, n_pads);

@@ -141,6 +141,7 @@ static void take_over(struct ox_rewrite *rw, struct ox_node *fused, struct ox_no
     next->attrs = fused->attrs;
     next->n_attrs = fused->n_attrs;
     next->name = fused->name;
+    next->proto = fused->proto ? fused->proto : next->proto;
     next->place = fused->place;
     next->n_outputs = 1;
     ox_rw_remove(rw, fused);

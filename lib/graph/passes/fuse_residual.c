@@ -44,6 +44,7 @@ static bool take_attributes(struct ox_node *sum, struct ox_node *conv)
     sum->attrs = conv->attrs;
     sum->n_attrs = conv->n_attrs;
     sum->name = conv->name;
+    sum->proto = conv->proto ? conv->proto : sum->proto;
     sum->place = conv->place;
     return true;
 }

@@ -1,5 +1,6 @@
 /* Runs of elementwise operators on one shape become one Elementwise of our own domain (ops/fused/fused_steps.c), which reads and writes memory
  * once. Operands may be repeated along the shape as bias vectors and channel factors are. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -86,7 +87,7 @@ static bool is_gelu(struct ox_rewrite *rw, const struct ox_node *node)
 static bool by_constants(struct ox_rewrite *rw, const struct ox_node *node, const struct ox_op *op,
                          enum ox_unary *function, float *a, float *b)
 {
-    double least = -INFINITY, most = INFINITY;
+    double least = -FLT_MAX, most = FLT_MAX;
     if (op->fast == ox_fast_pow) {
         *function = OX_UNARY_SQUARE;
         return ox_const_is(rw, ox_input(node, 1), 2) && is_float(rw, ox_input(node, 1)) &&

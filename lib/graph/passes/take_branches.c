@@ -19,8 +19,9 @@ static bool can_move(const struct ox_rewrite *rw, const struct ox_graph *branch)
         const struct ox_graph *graph = model->graphs[g];
         if (!stands_within(graph, branch))
             continue;
-        if (graph->n_sparse_inits || (graph != branch && graph->n_inits &&
-                                      ox_graph_opset(branch, "") < CONSTANTS_OF_ALL_TYPES))
+        if (graph->n_sparse_inits || ox_rw_clashes(rw, graph) ||
+            (graph != branch && graph->n_inits &&
+             ox_graph_opset(branch, "") < CONSTANTS_OF_ALL_TYPES))
             return false;
         for (size_t i = 0; i < graph->n_inits; i++) {
             const struct ox_value *value = ox_graph_value(graph, graph->inits[i]->name);

@@ -215,8 +215,26 @@ static void round_again(struct widener *w, struct ox_value *value, const struct 
     w->rw->failed |= !cast || !ox_node_set_int(cast, "to", to);
 }
 
+/* A bound that Clip has not been given is the end of its type: in float32 that of the halves must be named. */
+static void name_bounds(struct ox_rewrite *rw, struct ox_node *node)
+{
+    enum { BOUNDED_BY_INPUTS = 11 };
+    const float most = ox_rw_type(rw, node->inputs[0])->elem == OX_FLOAT16 ? 65504.0F : 0x1.FEp127F;
+    struct ox_value *inputs[] = {node->inputs[0], ox_input(node, 1), ox_input(node, 2)};
+    if (!ox_is_op(node, "Clip") || ox_node_opset(node) < BOUNDED_BY_INPUTS ||
+        (inputs[1] && inputs[2]))
+        return;
+    for (int i = 1; i <= 2; i++) {
+        const float bound = i == 1 ? -most : most;
+        if (!inputs[i] && !(inputs[i] = ox_rw_floats(rw, node->name, 0, NULL, &bound)))
+            return;
+    }
+    ox_rw_become(rw, node, "Clip", "", inputs, OX_COUNT(inputs));
+}
+
 static void widen(struct widener *w, struct ox_node *node)
 {
+    name_bounds(w->rw, node);
     for (size_t i = 0; i < node->n_inputs && !w->rw->failed; i++) {
         struct ox_value *wide;
         if (is_half(w->rw, node->inputs[i]) && (wide = want_wide(w, node, node->inputs[i])))

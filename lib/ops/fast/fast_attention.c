@@ -72,7 +72,8 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         !read_heads(k, kv, &h.kv_heads, &h.keys, &size, &h.k_at) ||
         !read_heads(v, kv, &heads, &keys, &h.v_depth, &h.v_at) || size != h.depth ||
         heads != h.kv_heads || keys != h.keys || h.heads % h.kv_heads != 0 || h.keys == 0 ||
-        mode < 0 || mode > 3)
+        mode < 0 || mode > 3 ||
+        !(ox_run_float(r, "scale", 1) >= 0)) /* the standard takes the root of it, which is NaN */
         return OX_UNSUPPORTED;
     bool fits;
     h.batch = (size_t)q->dims[0];

@@ -192,8 +192,8 @@ enum ox_status ox_fast_clip(struct ox_run *r, struct ox_error *err)
     if (!ox_fast_in(r, 0) || (lo && (lo->n != 1 || lo->dtype != OX_FLOAT32)) ||
         (hi && (hi->n != 1 || hi->dtype != OX_FLOAT32)))
         return OX_UNSUPPORTED;
-    float least = lo ? *(const float *)lo->data : -INFINITY;
-    float most = hi ? *(const float *)hi->data : INFINITY;
+    float least = lo ? *(const float *)lo->data : -FLT_MAX;
+    float most = hi ? *(const float *)hi->data : FLT_MAX;
     if (isnan(least) || isnan(most))
         return OX_UNSUPPORTED;
     return run_unary(r, OX_UNARY_CLIP, least, most, err);
@@ -251,11 +251,27 @@ static enum ox_status make_result(struct ox_run *r, const struct ox_broadcast *b
 /* Reading and writing some 12 bytes an element costs less than waking a thread below this. */
 enum { ALONE = 1 << 17 };
 
+/* Max, Min and Sum take one shape alone before version 8, as their reference says. */
+static bool may_differ(const struct ox_run *r)
+{
+    enum { BROADCAST_SINCE = 8 };
+    const char *name = r->node->op_type;
+    return r->opset >= BROADCAST_SINCE ||
+           (strcmp(name, "Max") != 0 && strcmp(name, "Min") != 0 && strcmp(name, "Sum") != 0);
+}
+
+static bool are_one_shape(const struct ox_tensor *a, const struct ox_tensor *b)
+{
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
 enum ox_status ox_fast_binary(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in[2] = {ox_fast_in(r, 0), ox_fast_in(r, 1)};
     enum ox_binary function;
-    if (r->n_in != 2 || !in[0] || !in[1] || !ox_fast_pair(r->node->op_type, &function))
+    if (r->n_in != 2 || !in[0] || !in[1] || !ox_fast_pair(r->node->op_type, &function) ||
+        (!may_differ(r) && !are_one_shape(in[0], in[1])))
         return OX_UNSUPPORTED;
     struct ox_broadcast b;
     OX_TRY(ox_broadcast_init(&b, r, 2, in, err));

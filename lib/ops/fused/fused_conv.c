@@ -85,7 +85,9 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     job->in_last = layout & OX_IN_LAST;
     job->out_last = layout & OX_OUT_LAST;
     if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > 4)
-        return ox_run_fail(r, err, OX_INPUT, "the data is no float32 of rank %u", rank);
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the input's rank is %u, the weights' %u: not the same, or under 3",
+                           x ? x->rank : 0, rank);
     OX_TRY(ox_fused_first(r, x, job->in_last, &shape, err));
     OX_TRY(read_made(r, job, &shape->dims[1], err));
     bool transposed = ox_run_int(r, "transposed", 0) || !strcmp(r->node->op_type, "ConvTranspose");
@@ -93,6 +95,10 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     bool fits = groups >= 1 && in % groups == 0 &&
                 (transposed ? weights[0] == in && !OX_MUL_OVERFLOWS(out, groups, &out)
                             : out % groups == 0 && weights[1] == in / groups);
+    if (!fits && transposed)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "%lld groups do not fit %lld input channels and weights for %lld",
+                           (long long)groups, (long long)in, (long long)weights[0]);
     if (!fits)
         return ox_run_fail(
             r, err, OX_INPUT,

@@ -162,7 +162,9 @@ static enum ox_status run_product(struct ox_run *r, struct ox_error *err)
     OX_TRY(set_weights(r, &d, err));
     if (!x || x->dtype != OX_FLOAT32 || x->rank < 1 || x->rank > OX_MOST_RANK ||
         x->dims[x->rank - 1] != (int64_t)d.k)
-        return ox_run_fail(r, err, OX_INPUT, "the data has no last axis of %zu", d.k);
+        return ox_run_fail(r, err, OX_INPUT,
+                           "the left side has %lld columns, the right side %zu rows",
+                           x && x->rank ? (long long)x->dims[x->rank - 1] : 0, d.k);
     int64_t dims[OX_MOST_RANK];
     memcpy(dims, x->dims, x->rank * sizeof *dims);
     dims[x->rank - 1] = (int64_t)d.n;
