@@ -318,9 +318,32 @@ static enum ox_dtype wanted_dtype(struct ox_infer *c)
                                                    : OX_UNDEFINED;
 }
 
+/* A scale for each block has the shape of x, but along the axis, where those sizes are known. */
+static void infer_blocks(struct ox_infer *c)
+{
+    const int64_t block = ox_infer_int_attr(c, "block_size", 0);
+    int64_t axis = ox_infer_int_attr(c, "axis", 1), size, own;
+    unsigned rank, rank_s;
+    const struct ox_expr *const *x, *const *scale;
+    if (block <= 0 || ox_infer_by_rules_alone(c) || !ox_infer_shape(c, 0, &rank, &x) ||
+        !ox_infer_shape(c, 1, &rank_s, &scale))
+        return;
+    bool fits = rank == rank_s;
+    axis = rank == 1 ? 0 : axis < 0 ? axis + rank : axis;
+    for (unsigned i = 0; fits && i < rank; i++)
+        if (ox_infer_is_num(x[i], &size) && ox_infer_is_num(scale[i], &own))
+            fits = own == ((int64_t)i == axis ? size / block + (size % block != 0) : size);
+    if (!fits)
+        ox_infer_conflict(c,
+                          "the scale does not have the shape of x in blocks of %" PRId64
+                          " along axis %" PRId64,
+                          block, axis);
+}
+
 static void infer_quantize(struct ox_infer *c)
 {
     enum ox_dtype wanted = wanted_dtype(c), zero = ox_infer_dtype(c, 2);
+    infer_blocks(c);
     ox_infer_same_shape(c, 0, 0);
     if (!ox_infer_has(c, 2))
         ox_infer_set_dtype(c, 0, wanted ? wanted : OX_UINT8);
@@ -334,6 +357,7 @@ static void infer_quantize(struct ox_infer *c)
 static void infer_dequantize(struct ox_infer *c)
 {
     enum ox_dtype wanted = wanted_dtype(c), scale = ox_infer_dtype(c, 1);
+    infer_blocks(c);
     ox_infer_same_shape(c, 0, 0);
     if (wanted)
         ox_infer_set_dtype(c, 0, wanted);

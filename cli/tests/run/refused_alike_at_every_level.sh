@@ -66,6 +66,16 @@ for level in 0 2; do
     onnxtool run m.onnx --random 1 --shape x=2x3 -O$level >/dev/null
     echo "-O$level: $?" >&2
 done
+echo "== scales of fewer blocks" >&2
+cat >m.onnx <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[N,4] x) => (y) <int8[4,2] c = {1, 2, 3, 4, 5, 6, 7, 8}, float[1,2] s = {0.5, 0.25}> {
+    w = DequantizeLinear <axis: int = 0, block_size: int = 2> (c, s) y = MatMul(x, w) }
+END
+for level in 0 2; do
+    onnxtool run m.onnx --random 1 --shape x=2x4 -O$level >/dev/null
+    echo "-O$level: $?" >&2
+done
 # What drops out of the graph before it is asked for is refused as well.
 for domains in '"ai.onnx.ml" : 3' '"" : 99'; do
     echo "== an import of $domains alone" >&2
