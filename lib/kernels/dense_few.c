@@ -36,15 +36,16 @@ bool ox_dense_wants_unpacked(const struct ox_compute *t, size_t m, size_t n, siz
     return m <= FEW_ROWS && (b_col == 1 || b_row == 1);
 }
 
-/* Packed weights lie in one stream, where rows as they lie often share the places of a cache; those that come from memory each time
- * are read as fast by more streams. */
+/* Packed weights lie in one stream, where rows as they lie often share the places of a cache, and what a core has in its L2 is read
+ * fastest so; those that come from memory each time are read as fast by more streams. */
 bool ox_dense_leaves_weights(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t b_row,
                              size_t b_col)
 {
-    enum { LARGE = 1 << 22 }; /* floats */
+    enum { NEAR = 1 << 18, LARGE = 1 << 22 }; /* floats */
+    if (n == 0 || k <= NEAR / n)
+        return false;
     const size_t packing = t->packed_rows + (b_col != 1);
-    return ox_dense_wants_unpacked(t, m, n, k, b_row, b_col) &&
-           (m < packing || n == 0 || k >= LARGE / n);
+    return ox_dense_wants_unpacked(t, m, n, k, b_row, b_col) && (m < packing || k >= LARGE / n);
 }
 
 bool ox_few(const struct ox_compute *t, const struct ox_dense *d)

@@ -56,8 +56,9 @@ const struct ox_fixed24_kernels *ox_fixed24_kernels(enum ox_cpu level)
     return &plain;
 }
 
-/* Floats that a core with AVX-512 has in its L2, 1 MB or (with AMX) 2, come as fast as they are summed. */
-size_t ox_fixed24_least(enum ox_cpu level)
+/* Floats that a core with AVX-512 has in its L2, 1 MB or (with AMX) 2, come as fast as they are summed. With AVX2 so do those that come
+ * from L3 where there are more than two rows. */
+size_t ox_fixed24_least(enum ox_cpu level, size_t rows)
 {
 #if defined(__x86_64__)
     if (level >= OX_CPU_AMX)
@@ -65,9 +66,10 @@ size_t ox_fixed24_least(enum ox_cpu level)
     if (level >= OX_CPU_AVX512)
         return 3 << 16;
     if (level >= OX_CPU_AVX2)
-        return 1 << 15;
+        return rows <= 2 ? 1 << 15 : 1 << 19;
 #endif
     (void)level;
+    (void)rows;
     return SIZE_MAX;
 }
 

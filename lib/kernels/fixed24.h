@@ -45,8 +45,8 @@ static inline size_t ox_fixed24_words(size_t columns, size_t k)
 }
 
 const struct ox_fixed24_kernels *ox_fixed24_kernels(enum ox_cpu level);
-/* Weights from which on they are faster than floats; SIZE_MAX: never. */
-size_t ox_fixed24_least(enum ox_cpu level);
+/* Weights from which on they are faster than floats for so many rows; SIZE_MAX: never. */
+size_t ox_fixed24_least(enum ox_cpu level, size_t rows);
 /* Floats of room that n columns take; SIZE_MAX when that overflows. */
 size_t ox_fixed24_room(size_t n, size_t k);
 /* Weight p of column j is b[p * b_row + j * b_col], one of the two 1; `room` lies on a cache line. False: columns are so uneven (or not

@@ -68,7 +68,7 @@ static uint64_t kept_bytes(const struct text_run *f)
 
 static bool is_fixed(void)
 {
-    return ox_fixed24_least(ox_cpu()) <= (size_t)K * N;
+    return ox_fixed24_least(ox_cpu(), 2) <= (size_t)K * N;
 }
 
 START_TEST(few_rows_have_weights_of_24_bits)

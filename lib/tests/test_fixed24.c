@@ -182,10 +182,10 @@ END_TEST
 /* Those of a level with a nearer cache are faster from more weights on. */
 START_TEST(floats_that_are_near_stay_floats)
 {
-    ck_assert_uint_eq(ox_fixed24_least(OX_CPU_C), SIZE_MAX);
+    ck_assert_uint_eq(ox_fixed24_least(OX_CPU_C, 1), SIZE_MAX);
     for (int level = OX_CPU_AVX2; level < OX_CPU_AMX && ox_cpu_probe() <= OX_CPU_AMX; level++)
-        ck_assert_uint_le(ox_fixed24_least((enum ox_cpu)level),
-                          ox_fixed24_least((enum ox_cpu)(level + 1)));
+        ck_assert_uint_le(ox_fixed24_least((enum ox_cpu)level, 1),
+                          ox_fixed24_least((enum ox_cpu)(level + 1), 1));
 }
 END_TEST
 

@@ -60,7 +60,8 @@ enum { HEAD = (sizeof(struct packed_product) + 63) / 64 * 64 };
 /* Few rows wait for weights, and less so for those of 24 bits. */
 static bool wants_fixed(size_t rows, size_t k, size_t n)
 {
-    return rows > 0 && rows <= OX_FIXED24_ROWS && k > 0 && n >= ox_fixed24_least(ox_cpu()) / k;
+    return rows > 0 && rows <= OX_FIXED24_ROWS && k > 0 &&
+           n >= ox_fixed24_least(ox_cpu(), rows) / k;
 }
 
 /* The weights stay beside them, for when there are more rows. */

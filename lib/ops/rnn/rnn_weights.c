@@ -65,7 +65,8 @@ bool ox_rnn_wants_packed(const struct ox_rnn *rnn)
 static bool wants_fixed(const struct ox_rnn *rnn)
 {
     return rnn->kind != OX_RNN_PLAIN && rnn->batch <= FIXED_MOST &&
-           ox_rnn_gates(rnn->kind) * rnn->hidden >= ox_fixed24_least(ox_cpu()) / rnn->hidden;
+           ox_rnn_gates(rnn->kind) * rnn->hidden >=
+               ox_fixed24_least(ox_cpu(), rnn->batch) / rnn->hidden;
 }
 
 static size_t fixed_floats(const struct ox_rnn *rnn)
