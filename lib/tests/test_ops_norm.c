@@ -39,6 +39,22 @@ static void check_training(struct one_op *op, size_t n_outputs)
     one_op_free(op);
 }
 
+/* Every channel of a row has its own factor. */
+START_TEST(batch_norm_of_rows)
+{
+    struct one_op *op = one_op_new("", "BatchNormalization", 15);
+    ONE_OP_IN(op, OX_FLOAT64, "2x3", 1, 10, 5, 3, 30, 7);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 1, 2, 3);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 0, 5, -1);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 1, 0, 6);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 4, 25, 1);
+    one_op_float(op, "epsilon", 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "2x3", 1e-15, 0, 9, -4, 1, 17, 2);
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(batch_norm_before_7_trains_unless_is_test)
 {
     struct one_op *op = batch_norm(_i);
@@ -242,6 +258,7 @@ int main(void)
     tcase_add_loop_test(tc, batch_norm_7_and_9_train_when_statistics_are_asked_for, 7, 14);
     tcase_add_loop_test(tc, batch_norm_14_trains_by_attribute, 14, 16);
     tcase_add_test(tc, batch_norm_7_without_spatial_has_statistics_a_position);
+    tcase_add_test(tc, batch_norm_of_rows);
     tcase_add_test(tc, batch_norm_checks_parameters);
     tcase_add_test(tc, group_norm_18_scales_groups_and_21_channels);
     tcase_add_loop_test(tc, models_run_the_deprecated_group_norm, 0, 2);
