@@ -1,4 +1,4 @@
-/* A cast that needs no thought: FN its name, TX and TY the C types, OP(x) the value. */
+/* A cast that needs no thought: FN its name, TX (which stays) and TY the C types, OP(x) the value. */
 static void FN(size_t n, const void *from, void *to)
 {
     const TX *restrict x = from;
@@ -7,6 +7,5 @@ static void FN(size_t n, const void *from, void *to)
         y[i] = (TY)(OP(x[i]));
 }
 #undef FN
-#undef TX
 #undef TY
 #undef OP

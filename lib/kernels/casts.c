@@ -16,14 +16,12 @@ static const struct ox_cast *find(enum ox_cpu level, enum ox_dtype from, enum ox
  * beyond float16 either way, but not beyond bfloat16. */
 static bool may_pass_float(enum ox_dtype from, enum ox_dtype to)
 {
-    const bool to_float8 = to == OX_FLOAT8E4M3FN || to == OX_FLOAT8E4M3FNUZ ||
-                           to == OX_FLOAT8E5M2 || to == OX_FLOAT8E5M2FNUZ;
-    const bool small = from == OX_UINT8 || from == OX_INT8 || from == OX_BOOL;
+    const bool small = from == OX_UINT8 || from == OX_INT8 || from == OX_BOOL ||
+                       from == OX_UINT16 || from == OX_INT16;
     if (from == OX_FLOAT16 || from == OX_BFLOAT16)
-        return to == OX_INT32 || to == OX_INT64 || to == OX_UINT8 || to == OX_INT8 ||
-               to == OX_BOOL || to_float8;
+        return from != to;
     if (to == OX_FLOAT16)
-        return small || from == OX_INT32 || from == OX_INT64;
+        return from != OX_FLOAT64;
     return to == OX_BFLOAT16 && small;
 }
 

@@ -11,7 +11,6 @@
 /* A pair of types; y must not overlap x. Of bool only 0 and 1 are read and written. What is too large for a float
  * of 8 bits becomes the largest. */
 struct ox_cast {
-    enum ox_dtype from, to;
     void (*run)(size_t n, const void *x, void *y);
 };
 

@@ -12,6 +12,7 @@
 
 #include "common/threads.h"
 #include "kernels/affine.h"
+#include "ops/broadcast.h"
 #include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
@@ -63,6 +64,7 @@ struct batch_norm {
     struct ox_tensor *y;
     const double *scale, *shift, *mean, *variance;
     double *saved_mean, *saved_variance;
+    double *factor, *addend; /* of each group, when normalizing */
     double epsilon;
 };
 
@@ -94,23 +96,47 @@ static void statistics_task(void *arg, size_t g)
 }
 
 /* As onnxruntime does it, one factor and one addend: where the variance is 0 that is NaN, at every level. */
-static void normalize_task(void *arg, size_t plane)
+static void normalize_task(void *arg, size_t from, size_t to)
 {
     const struct batch_norm *bn = arg;
-    size_t g = plane % bn->groups, base = plane * bn->inner;
-    double factor = bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
-    double addend = bn->shift[g] - bn->mean[g] * factor;
-    if (bn->y->dtype == OX_FLOAT64) {
-        const double *x = (const double *)bn->x->data + base;
-        double *y = (double *)bn->y->data + base;
-        for (size_t k = 0; k < bn->inner; k++)
-            y[k] = x[k] * factor + addend;
-    } else {
-        const float *x = (const float *)bn->x->data + base;
-        float *y = (float *)bn->y->data + base;
-        for (size_t k = 0; k < bn->inner; k++)
-            y[k] = (float)((double)x[k] * factor + addend);
+    const bool wide = bn->y->dtype == OX_FLOAT64;
+    for (size_t plane = from, run; plane < to; plane += run) {
+        const size_t g = plane % bn->groups, base = plane * bn->inner;
+        const double factor = bn->factor[g], addend = bn->addend[g];
+        run = wide && bn->inner == 1 ? bn->groups - g : 1;
+        run = run < to - plane ? run : to - plane;
+        if (wide && bn->inner == 1) {
+            const double *x = (const double *)bn->x->data + base;
+            double *y = (double *)bn->y->data + base;
+            for (size_t k = 0; k < run; k++)
+                y[k] = x[k] * bn->factor[g + k] + bn->addend[g + k];
+        } else if (wide) {
+            const double *x = (const double *)bn->x->data + base;
+            double *y = (double *)bn->y->data + base;
+            for (size_t k = 0; k < bn->inner; k++)
+                y[k] = x[k] * factor + addend;
+        } else {
+            const float *x = (const float *)bn->x->data + base;
+            float *y = (float *)bn->y->data + base;
+            for (size_t k = 0; k < bn->inner; k++)
+                y[k] = (float)((double)x[k] * factor + addend);
+        }
     }
+}
+
+/* Over all planes, of one group after the other. */
+static enum ox_status normalize(struct ox_run *r, struct batch_norm *bn, struct ox_error *err)
+{
+    bn->factor = ox_real_scratch(r, bn->groups, err);
+    bn->addend = ox_real_scratch(r, bn->groups, err);
+    if (!bn->factor || !bn->addend)
+        return OX_NO_MEMORY;
+    for (size_t g = 0; g < bn->groups; g++) {
+        bn->factor[g] = bn->scale[g] / sqrt(bn->variance[g] + bn->epsilon);
+        bn->addend[g] = bn->shift[g] - bn->mean[g] * bn->factor[g];
+    }
+    ox_ranges_run(r->env, bn->images * bn->groups, OX_GRAIN / bn->inner + 1, normalize_task, bn);
+    return OX_OK;
 }
 
 static bool is_training(const struct ox_run *r)
@@ -273,7 +299,7 @@ static enum ox_status run_batch_norm(struct ox_run *r, struct ox_error *err)
     }
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &bn.y, err));
     if (x->n)
-        ox_parallel(r->env, bn.images * bn.groups, normalize_task, &bn);
+        OX_TRY(normalize(r, &bn, err));
     return ox_env_poll(r->env, err);
 }
 

@@ -2,11 +2,12 @@
 #include <math.h>
 
 #include "common/threads.h"
+#include "kernels/folds.h"
 #include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 
-enum { STRETCH = 512 };
+enum { STRETCH = 512, FEW = 16 };
 
 /* Rows of `n` adjacent elements, each normalized by its own statistics. */
 struct rows {
@@ -29,6 +30,7 @@ static double of_single_range(double v)
 
 static void statistics(const struct rows *s, size_t base, double *mean, double *variance)
 {
+    const struct ox_fold *fold = ox_folds(ox_cpu())->of[OX_FOLD_SUM][OX_FLOAT64];
     double part[STRETCH], n = (double)s->n;
     *mean = *variance = 0;
     for (int pass = s->centred ? 0 : 1; pass < 2; pass++) {
@@ -41,24 +43,37 @@ static void statistics(const struct rows *s, size_t base, double *mean, double *
             /* The standard squares in float32 (stash_type): what overflows there is infinite. */
             for (size_t k = 0; pass && s->single && k < m; k++)
                 part[k] = of_single_range(part[k]);
-            for (size_t k = 0; k < m; k++)
-                sum += part[k];
+            if (m < FEW) { /* a call would take longer */
+                for (size_t k = 0; k < m; k++)
+                    sum += part[k];
+            } else {
+                fold->run(&sum, part, m, NULL);
+            }
         }
         *(pass ? variance : mean) = (s->single ? of_single_range(sum) : sum) / n;
     }
 }
 
-static void apply(double *part, size_t first, size_t m, const double *by, size_t inner,
-                  size_t period, bool add)
+static void apply(double *restrict part, size_t first, size_t m, const double *restrict by,
+                  size_t inner, size_t period, bool add)
 {
-    size_t place = first / inner % period, left = inner - first % inner;
-    for (size_t k = 0; k < m; k++) {
-        part[k] = add ? part[k] + by[place] : part[k] * by[place];
-        if (--left == 0) {
-            left = inner;
-            if (++place == period)
-                place = 0;
-        }
+    size_t place = first / inner % period, left = inner - first % inner, run;
+    for (size_t k = 0; k < m; k += run) {
+        run = inner == 1 ? period - place : left;
+        run = run < m - k ? run : m - k;
+        const double *from = by + place;
+        if (inner == 1 && add)
+            for (size_t j = 0; j < run; j++)
+                part[k + j] += from[j];
+        else if (inner == 1)
+            for (size_t j = 0; j < run; j++)
+                part[k + j] *= from[j];
+        else
+            for (size_t j = 0; j < run; j++)
+                part[k + j] = add ? part[k + j] + *from : part[k + j] * *from;
+        left = run < left ? left - run : inner;
+        place += inner == 1 ? run : left == inner;
+        place = place < period ? place : 0;
     }
 }
 

@@ -34,6 +34,10 @@ static void draw_pool(struct dice *d, struct random_model *p)
         dilation[a] = dice_between(d, 1, 2);
         pad[a] = dice_between(d, 0, kernel[a] - 1);
         pad[a + axes] = dice_between(d, 0, kernel[a] - 1);
+        if (a == 0 && axes < 3 && dice_between(d, 0, 9) == 0) { /* long */
+            kernel[a] = dice_between(d, 60, 260);
+            dilation[a] = p->dims[0] = p->dims[1] = 1;
+        }
         const size_t reach = (kernel[a] - 1) * dilation[a] + 1;
         p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + (axes > 2 ? 3 : 17));
     }
@@ -58,6 +62,8 @@ static void draw_pool(struct dice *d, struct random_model *p)
                  {"", "x", "v, i", "j = Cast <to = 1> (i) k = CastLike(j, v) y = Add(v, k)"},
                  {"", "x", "v, i", "y = Cast <to = 1> (i)"},
                  {"c = Cast <to = 11> (x)", "c", "v", "y = Cast <to = 1> (v)"},
+                 {"c = Cast <to = 11> (x)", "c", "v, i",
+                  "w = Cast <to = 1> (v) j = Cast <to = 1> (i) y = Add(w, j)"},
                  {"c = QuantizeLinear(x, step, uz)", "c", "v", "y = Cast <to = 1> (v)"},
                  {"c = QuantizeLinear(x, step, sz)", "c", "v", "y = Cast <to = 1> (v)"}};
     const size_t form = p->exact ? dice_between(d, 0, OX_COUNT(forms) - 1) : 0;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/expect_op.h"
+#include "tests/guarded.h"
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
 
@@ -38,6 +39,22 @@ static void check_training(struct one_op *op, size_t n_outputs)
     }
     one_op_free(op);
 }
+
+/* Every channel of a row has its own factor. */
+START_TEST(batch_norm_of_rows)
+{
+    struct one_op *op = one_op_new("", "BatchNormalization", 15);
+    ONE_OP_IN(op, OX_FLOAT64, "2x3", 1, 10, 5, 3, 30, 7);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 1, 2, 3);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 0, 5, -1);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 1, 0, 6);
+    ONE_OP_IN(op, OX_FLOAT64, "3", 4, 25, 1);
+    one_op_float(op, "epsilon", 0);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "2x3", 1e-15, 0, 9, -4, 1, 17, 2);
+    one_op_free(op);
+}
+END_TEST
 
 START_TEST(batch_norm_before_7_trains_unless_is_test)
 {
@@ -221,6 +238,39 @@ START_TEST(lp_norm_of_zero_is_zero)
 }
 END_TEST
 
+/* Rows of more than a stretch that share a scale which is shorter than it, or longer, and short rows: as composed of smaller operators. */
+START_TEST(norms_of_doubles_of_any_length)
+{
+    static const struct {
+        int64_t dims[2];
+    } cases[] = {{{3, 1100}}, {{40, 30}}, {{7, 3}}, {{5, 1}}};
+    const int64_t *dims = cases[_i].dims;
+    static double x[3300];
+    struct dice d = {(uint64_t)_i + 1};
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++)
+        x[i] = (double)dice_float(&d);
+    struct text_run f;
+    const struct ox_run_options options = {.level = 0};
+    text_must_plan(
+        &f,
+        "<ir_version: 10, opset_import: [\"\" : 23]> g (double[N,C] x) => (double y) "
+        "<double one = {1}> { axis = Constant <value_ints = [1]> () "
+        "size = Shape(x) n = Gather(size, axis) c = Squeeze(n) wide = Cast <to = 11> (c) "
+        "top = Add(wide, one) s = Range(one, top, one) "
+        "eps = Constant <value_float = 0.5> () e = CastLike(eps, x) "
+        "norm = LayerNormalization <epsilon = 0.5> (x, s, s) "
+        "mean = ReduceMean(x, axis) apart = Sub(x, mean) square = Mul(apart, apart) "
+        "variance = ReduceMean(square, axis) v = Add(variance, e) root = Sqrt(v) "
+        "unit = Div(apart, root) scaled = Mul(unit, s) want = Add(scaled, s) "
+        "off = Sub(norm, want) most = Abs(off) y = ReduceMax <keepdims = 0> (most) }",
+        &options);
+    text_give(&f, OX_FLOAT64, 2, dims, x);
+    text_must_run(&f);
+    ck_assert_double_lt(*(const double *)ox_datum_get_tensor(f.out[0])->data, 1e-11);
+    text_close(&f);
+}
+END_TEST
+
 START_TEST(a_mean_between_two_floats_is_not_rounded)
 {
     struct one_op *op = one_op_new("", "InstanceNormalization", 6);
@@ -242,6 +292,7 @@ int main(void)
     tcase_add_loop_test(tc, batch_norm_7_and_9_train_when_statistics_are_asked_for, 7, 14);
     tcase_add_loop_test(tc, batch_norm_14_trains_by_attribute, 14, 16);
     tcase_add_test(tc, batch_norm_7_without_spatial_has_statistics_a_position);
+    tcase_add_test(tc, batch_norm_of_rows);
     tcase_add_test(tc, batch_norm_checks_parameters);
     tcase_add_test(tc, group_norm_18_scales_groups_and_21_channels);
     tcase_add_loop_test(tc, models_run_the_deprecated_group_norm, 0, 2);
@@ -251,6 +302,7 @@ int main(void)
     tcase_add_test(tc, mean_variance_over_given_axes);
     tcase_add_test(tc, lrn_of_even_size_reaches_further_up);
     tcase_add_test(tc, lp_norm_of_zero_is_zero);
+    tcase_add_loop_test(tc, norms_of_doubles_of_any_length, 0, 4);
     tcase_add_test(tc, a_mean_between_two_floats_is_not_rounded);
     suite_add_tcase(s, tc);
     return run_suite(s);

@@ -1,4 +1,5 @@
 #include <immintrin.h>
+#include <string.h>
 
 #include "kernels/casts.h"
 
@@ -74,6 +75,18 @@ static inline void low_bytes(__m256i whole, void *y)
         y, _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
 }
 
+static inline void low_pairs(__m256i whole, void *y)
+{
+    const __m256i low = _mm256_and_si256(whole, _mm256_set1_epi32(0xffff));
+    _mm_storeu_si128(
+        y, _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+}
+
+static inline void eight_f32_16(const void *x, void *y)
+{
+    low_pairs(_mm256_cvttps_epi32(_mm256_loadu_ps(x)), y);
+}
+
 static inline void eight_f32_u8(const void *x, void *y)
 {
     low_bytes(_mm256_cvttps_epi32(_mm256_loadu_ps(x)), y);
@@ -88,6 +101,26 @@ static inline __m256i whole_doubles(const double *x)
 static inline void eight_f64_i32(const void *x, void *y)
 {
     _mm256_storeu_si256(y, whole_doubles(x));
+}
+
+static inline void eight_f64_16(const void *x, void *y)
+{
+    low_pairs(whole_doubles(x), y);
+}
+
+static inline __m128i four_f64_u32(const double *from)
+{
+    const __m256d x = _mm256_loadu_pd(from), half = _mm256_set1_pd(0x1p31);
+    const __m256d big = _mm256_cmp_pd(x, half, _CMP_GE_OQ);
+    const __m128i whole = _mm256_cvttpd_epi32(_mm256_sub_pd(x, _mm256_and_pd(big, half)));
+    const __m128i is_big = _mm256_cvttpd_epi32(_mm256_and_pd(big, _mm256_set1_pd(1)));
+    return _mm_xor_si128(whole, _mm_slli_epi32(is_big, 31));
+}
+
+static inline void eight_f64_u32(const void *from, void *y)
+{
+    const double *x = from;
+    _mm256_storeu_si256(y, _mm256_set_m128i(four_f64_u32(x + 4), four_f64_u32(x)));
 }
 
 static inline void eight_f64_u8(const void *x, void *y)
@@ -282,20 +315,36 @@ static void row_f64_i64(size_t n, const void *x, void *y)
     by_eights(n, x, y, 8, 8, eight_f64_i64);
 }
 
-static const struct ox_cast own[] = {
-    {OX_FLOAT32, OX_FLOAT16, row_f32_f16}, {OX_FLOAT16, OX_FLOAT32, row_f16_f32},
-    {OX_FLOAT32, OX_INT32, row_f32_i32},   {OX_FLOAT32, OX_UINT8, row_f32_u8},
-    {OX_FLOAT32, OX_INT8, row_f32_u8},     {OX_FLOAT32, OX_INT64, row_f32_i64},
-    {OX_INT64, OX_FLOAT32, row_i64_f32},   {OX_FLOAT64, OX_FLOAT16, row_f64_f16},
-    {OX_INT64, OX_FLOAT64, row_i64_f64},   {OX_FLOAT64, OX_INT32, row_f64_i32},
-    {OX_FLOAT64, OX_UINT8, row_f64_u8},    {OX_FLOAT64, OX_INT8, row_f64_u8},
-    {OX_FLOAT64, OX_INT64, row_f64_i64},   {OX_FLOAT32, OX_UINT32, row_f32_u32},
-    {OX_FLOAT32, OX_UINT64, row_f32_u64}};
+static void row_f32_16(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 4, 2, eight_f32_16);
+}
+
+static void row_f64_16(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 2, eight_f64_16);
+}
+
+static void row_f64_u32(size_t n, const void *x, void *y)
+{
+    by_eights(n, x, y, 8, 4, eight_f64_u32);
+}
+
+static const struct pair own[] = {
+    {OX_FLOAT32, OX_FLOAT16, {row_f32_f16}}, {OX_FLOAT16, OX_FLOAT32, {row_f16_f32}},
+    {OX_FLOAT32, OX_INT32, {row_f32_i32}},   {OX_FLOAT32, OX_UINT8, {row_f32_u8}},
+    {OX_FLOAT32, OX_INT8, {row_f32_u8}},     {OX_FLOAT32, OX_INT64, {row_f32_i64}},
+    {OX_INT64, OX_FLOAT32, {row_i64_f32}},   {OX_FLOAT64, OX_FLOAT16, {row_f64_f16}},
+    {OX_INT64, OX_FLOAT64, {row_i64_f64}},   {OX_FLOAT64, OX_INT32, {row_f64_i32}},
+    {OX_FLOAT64, OX_UINT8, {row_f64_u8}},    {OX_FLOAT64, OX_INT8, {row_f64_u8}},
+    {OX_FLOAT64, OX_INT64, {row_f64_i64}},   {OX_FLOAT32, OX_UINT32, {row_f32_u32}},
+    {OX_FLOAT32, OX_UINT64, {row_f32_u64}},  {OX_FLOAT32, OX_INT16, {row_f32_16}},
+    {OX_FLOAT32, OX_UINT16, {row_f32_16}},   {OX_FLOAT64, OX_INT16, {row_f64_16}},
+    {OX_FLOAT64, OX_UINT16, {row_f64_16}},   {OX_FLOAT64, OX_UINT32, {row_f64_u32}},
+};
 
 const struct ox_cast *ox_casts_avx2(enum ox_dtype from, enum ox_dtype to)
 {
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i].from == from && own[i].to == to)
-            return &own[i];
-    return casts_find(from, to);
+    const struct ox_cast *mine = find_pair(own, sizeof own / sizeof *own, from, to);
+    return mine ? mine : casts_find(from, to);
 }

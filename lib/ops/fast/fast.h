@@ -40,11 +40,10 @@ void ox_fast_log_softmax(struct ox_run *r, const struct ox_tensor *x, unsigned a
 enum ox_status ox_fast_layer_norm(struct ox_run *r, struct ox_error *err);
 /* InstanceNormalization and GroupNormalization. */
 enum ox_status ox_fast_group_norm(struct ox_run *r, struct ox_error *err);
-/* MaxPool, of doubles too, and AveragePool, of one to three axes; MaxPool with indices and of 8-bit integers of one or two. */
+/* MaxPool, of doubles and 8-bit integers too, with indices but of integers, and AveragePool, of one to three axes. */
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err);
-enum ox_status ox_fast_max_pool_doubles(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_max_pool_bytes(struct ox_run *r, struct ox_error *err);
-enum ox_status ox_fast_max_pool_places(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_fast_max_pool_taps(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_max(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_global_average(struct ox_run *r, struct ox_error *err);

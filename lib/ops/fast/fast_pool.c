@@ -351,9 +351,11 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)
 {
     const enum ox_dtype type = ox_run_in(r, 0)->dtype;
-    if (type != OX_FLOAT32)
-        return (type == OX_FLOAT64 ? ox_fast_max_pool_doubles : ox_fast_max_pool_bytes)(r, err);
-    return ox_run_wants(r, 1) ? ox_fast_max_pool_places(r, err) : run_pools(r, true, err);
+    if (type != OX_FLOAT32 && type != OX_FLOAT64)
+        return ox_fast_max_pool_bytes(r, err);
+    const bool by_taps = type == OX_FLOAT64 || ox_run_wants(r, 1);
+    const enum ox_status status = by_taps ? OX_UNSUPPORTED : run_pools(r, true, err);
+    return status == OX_UNSUPPORTED ? ox_fast_max_pool_taps(r, err) : status;
 }
 
 enum ox_status ox_fast_average_pool(struct ox_run *r, struct ox_error *err)

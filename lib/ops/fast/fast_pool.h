@@ -6,7 +6,7 @@
 #include "ops/fast/fast.h"
 
 enum {
-    OX_POOL_TAPS = 64,                      /* the most of a window along one axis */
+    OX_POOL_TAPS = 256,                     /* the most of a window along one axis */
     OX_POOL_BLOCK = 2048,                   /* floats of narrow planes that are pooled together */
     OX_POOL_NARROW_WORK = 3 * OX_POOL_BLOCK /* floats of work for a block of them */
 };
