@@ -325,6 +325,25 @@ START_TEST(saved_convolutions_have_channels_last)
 }
 END_TEST
 
+/* As training with simulated codes leaves it; an average, whose integers have no Relu, stays as it is. */
+START_TEST(a_relu_of_codes_goes_before_them)
+{
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y, float[A,B,E,F] p) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "w = DequantizeLinear <axis = 0> (w0, ws) c = Conv (b, w) "
+               "d = QuantizeLinear(c, t, z) e = DequantizeLinear(d, t, z) f = Relu(e) "
+               "v = DequantizeLinear <axis = 0> (v0, ws) g = Conv (f, v) "
+               "h = QuantizeLinear(g, t, z) y = DequantizeLinear(h, t, z) "
+               "i = GlobalAveragePool(y) j = QuantizeLinear(i, s, z) k = DequantizeLinear(j, s, z) "
+               "p = Relu(k) }",
+               CONSTANTS({"int8[8,3,3,3] w0", -127, 127}, {"int8[8,8,3,3] v0", -127, 127},
+                         {"float[8] ws", 1, 9}, SCALES),
+               (struct shape){4, {2, 3, 9, 8}}, 0,
+               WANT({"IntegerConv", 2}, {"IntegerGlobalAveragePool", 1}, {"QuantizeLinear", 1},
+                    {"Relu", 0}, {"Lookup", 1}));
+}
+END_TEST
+
 START_TEST(products_take_a_bias_and_give_floats)
 {
     check_same(
@@ -623,6 +642,7 @@ int main(void)
     tcase_add_test(tests, rows_have_factors_of_their_own);
     tcase_add_test(tests, floats_on_a_grid_stay_in_runs);
     tcase_add_test(tests, codes_are_padded);
+    tcase_add_test(tests, a_relu_of_codes_goes_before_them);
     tcase_add_test(tests, qlinear_operators_keep_channels_last);
     tcase_add_test(tests, residuals_are_added_by_convolutions);
     tcase_add_test(tests, saved_convolutions_have_channels_last);

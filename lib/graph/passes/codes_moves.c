@@ -160,6 +160,30 @@ static bool meet(struct ox_rewrite *rw, struct ox_node *node)
            ox_codes_are_alike(&from, &to) && ox_rw_bypass(rw, node, from.codes);
 }
 
+/* A Relu of what codes stand for, as training with simulated codes leaves it, goes before the QuantizeLinear, whose codes are those of
+ * no less than 0 then: what follows is made of codes again. Averages have no Relu at their end. */
+static bool clamp_earlier(struct ox_rewrite *rw, struct ox_node *node)
+{
+    struct ox_codes codes;
+    struct ox_value *x = ox_input(node, 0);
+    if (!ox_is_op(node, "Relu") || !ox_codes_of_one(rw, x, &codes) ||
+        ox_rw_only_user(rw, x) != node)
+        return false;
+    struct ox_node *made = codes.codes->producer;
+    if (!made || made->graph != rw->graph || ox_rw_only_user(rw, codes.codes) != x->producer ||
+        !ox_codes_made(rw, made, &codes))
+        return false;
+    struct ox_value *in = made->inputs[0];
+    if (ox_is_op(in->producer, "AveragePool") || ox_is_op(in->producer, "GlobalAveragePool"))
+        return false;
+    struct ox_value *out = ox_rw_value(rw, node->outputs[0]->name, ox_rw_type(rw, in));
+    if (!out || !ox_rw_bypass(rw, node, x))
+        return true;
+    ox_rw_insert(rw, made, "Relu", "", node->name, &in, 1, &out, 1);
+    ox_rw_set_input(rw, made, 0, out);
+    return true;
+}
+
 /* Sizes are those of the codes. */
 static bool ask_codes(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -176,7 +200,8 @@ enum ox_status ox_pass_codes_moves(struct ox_rewrite *rw, struct ox_graph *graph
     for (size_t i = 0, n = graph->n_nodes; i < n && !rw->failed; i++) {
         struct ox_node *node = graph->nodes[i];
         OX_TRY(ox_env_poll(rw->env, err));
-        if (ox_rw_gone(rw, node) || meet(rw, node) || ask_codes(rw, node))
+        if (ox_rw_gone(rw, node) || meet(rw, node) || ask_codes(rw, node) ||
+            clamp_earlier(rw, node))
             continue;
         if (!dequantize_later(rw, node, i + 1 < n ? graph->nodes[i + 1] : NULL) &&
             !concat_codes(rw, node))
