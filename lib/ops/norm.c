@@ -28,26 +28,36 @@ static double of_single_range(double v)
     return isinf((float)v) ? (double)(float)v : v;
 }
 
+/* Elements of x as they lie, where they are doubles, or in `loaded`. */
+static const double *reals(const struct rows *s, size_t at, size_t m, double *loaded)
+{
+    if (s->x->dtype == OX_FLOAT64)
+        return (const double *)s->x->data + at;
+    ox_real_load(s->x, at, m, loaded);
+    return loaded;
+}
+
 static void statistics(const struct rows *s, size_t base, double *mean, double *variance)
 {
     const struct ox_fold *fold = ox_folds(ox_cpu())->of[OX_FOLD_SUM][OX_FLOAT64];
-    double part[STRETCH], n = (double)s->n;
+    double loaded[STRETCH], part[STRETCH], n = (double)s->n;
     *mean = *variance = 0;
     for (int pass = s->centred ? 0 : 1; pass < 2; pass++) {
         double sum = 0;
         for (size_t at = 0; at < s->n; at += STRETCH) {
             size_t m = s->n - at < STRETCH ? s->n - at : STRETCH;
-            ox_real_load(s->x, base + at, m, part);
+            const double *x = reals(s, base + at, m, loaded);
             for (size_t k = 0; pass && k < m; k++)
-                part[k] = (part[k] - *mean) * (part[k] - *mean);
+                part[k] = (x[k] - *mean) * (x[k] - *mean);
             /* The standard squares in float32 (stash_type): what overflows there is infinite. */
             for (size_t k = 0; pass && s->single && k < m; k++)
                 part[k] = of_single_range(part[k]);
+            x = pass ? part : x;
             if (m < FEW) { /* a call would take longer */
                 for (size_t k = 0; k < m; k++)
-                    sum += part[k];
+                    sum += x[k];
             } else {
-                fold->run(&sum, part, m, NULL);
+                fold->run(&sum, x, m, NULL);
             }
         }
         *(pass ? variance : mean) = (s->single ? of_single_range(sum) : sum) / n;
@@ -81,7 +91,7 @@ static void row_task(void *arg, size_t row)
 {
     const struct rows *s = arg;
     size_t base = row * s->n;
-    double part[STRETCH], mean, variance;
+    double loaded[STRETCH], made[STRETCH], mean, variance;
     statistics(s, base, &mean, &variance);
     double inverse = 1 / sqrt(variance + s->epsilon);
     if (s->mean)
@@ -90,14 +100,16 @@ static void row_task(void *arg, size_t row)
         s->inverse[row] = inverse;
     for (size_t at = 0; at < s->n; at += STRETCH) {
         size_t m = s->n - at < STRETCH ? s->n - at : STRETCH;
-        ox_real_load(s->x, base + at, m, part);
+        const double *x = reals(s, base + at, m, loaded);
+        double *y = s->y->dtype == OX_FLOAT64 ? (double *)s->y->data + base + at : made;
         for (size_t k = 0; k < m; k++)
-            part[k] = (part[k] - mean) * inverse;
+            y[k] = (x[k] - mean) * inverse;
         if (s->scale)
-            apply(part, base + at, m, s->scale, s->scale_inner, s->scale_period, false);
+            apply(y, base + at, m, s->scale, s->scale_inner, s->scale_period, false);
         if (s->shift)
-            apply(part, base + at, m, s->shift, s->shift_inner, s->shift_period, true);
-        ox_real_store(s->y, base + at, m, part);
+            apply(y, base + at, m, s->shift, s->shift_inner, s->shift_period, true);
+        if (y == made)
+            ox_real_store(s->y, base + at, m, made);
     }
 }
 
