@@ -150,7 +150,6 @@ struct ox_integer_mixed {
     int32_t *sums;
     size_t ld;
 };
-enum { OX_INTEGER_MIXED_ROWS = 4 }; /* that are multiplied at a time */
 
 /* Rows of `depth` bytes (a multiple of 4, at most OX_INTEGER_SHALLOW), row i at a + i * a_row, by panels of QUADS side by side,
  * each `panel` bytes, to n bytes each at out + i * out_row. */
@@ -216,6 +215,8 @@ struct ox_integer {
     void (*lying)(const struct ox_integer_lying *l);                      /* NULL */
     void (*lay)(const struct ox_integer_lay *l);
     void (*mixed)(const struct ox_integer_mixed *m);
+    unsigned mixed_rows; /* that it multiplies at a time */
+    size_t mixed_near;   /* bytes of rows that go by a panel before the next one does */
     void (*taps)(const struct ox_integer_taps *t);
     /* All three or none: lines y0 to y1 - 1 of an image, weights of `groups` times the taps as lines() wants them (flip makes them
      * signed; less zero[channel], whose negative is a byte too; NULL: 0), and the bytes of these. */
@@ -249,6 +250,7 @@ void ox_integer_words_avxvnni(struct ox_integer *t); /* words() alone, where the
 void ox_integer_lines_avxvnni(
     struct ox_integer *t); /* lines() and its packing alone, where the compiler can */
 void ox_integer_avx512(struct ox_integer *t);
+void ox_integer_mixed_avx512(struct ox_integer *t);    /* mixed() alone, and the layout */
 void ox_integer_end_avx512(struct ox_integer *t);      /* finish() and leave() alone */
 void ox_integer_winograd_avx512(struct ox_integer *t); /* the transforms alone */
 void ox_integer_vnni(struct ox_integer *t);

@@ -26,7 +26,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
-    const size_t mr = mixed ? OX_INTEGER_MIXED_ROWS : k->t->mr;
+    const size_t mr = mixed ? k->t->mixed_rows : k->t->mr;
     if (ox_integer_strips_pay(k)) {
         ox_integer_strips_plan(k);
         return;

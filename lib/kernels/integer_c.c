@@ -238,6 +238,7 @@ static void fill(void)
         }
         if (level >= OX_CPU_AVX512) {
             ox_integer_avx512(t);
+            ox_integer_mixed_avx512(t);
             t->lying = NULL; /* not measured against packing */
             ox_integer_end_avx512(t);
             ox_integer_winograd_avx512(t);

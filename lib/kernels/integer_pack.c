@@ -282,8 +282,8 @@ static size_t find_other(const struct reach *reach, const bool *used, size_t i, 
         const struct reach *b = &reach[i];
         if (used[i])
             continue;
-        *turned = all_fit(a->up, b->down) && all_fit(a->down, b->up);
-        if (*turned || (all_fit(a->up, b->up) && all_fit(a->down, b->down)))
+        *turned = !all_fit(a->up, b->up) || !all_fit(a->down, b->down);
+        if (!*turned || (all_fit(a->up, b->down) && all_fit(a->down, b->up)))
             break;
     }
     return i;
@@ -322,6 +322,39 @@ static size_t couple_fours(const int8_t *fours, size_t n, uint32_t (*at)[2])
         }
     }
     return c.coupled < n / LEAST ? 0 : c.coupled;
+}
+
+static void swap_fours(uint32_t (*a)[2], uint32_t (*b)[2], size_t n)
+{
+    uint32_t kept[2][2];
+    memcpy(kept, a, n * sizeof *a);
+    memmove(a, b, n * sizeof *a);
+    memcpy(b, kept, n * sizeof *a);
+}
+
+/* Of n tight fours those come first, `each` at a time, of which nothing turns the first `straight`; how many they are. */
+static size_t put_straight_first(uint32_t (*at)[2], size_t n, size_t each, size_t straight)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < n; i += each) {
+        if (at[i][1] || at[i + straight - 1][1])
+            continue;
+        swap_fours(at + i, at + first, each);
+        first += each;
+    }
+    return first;
+}
+
+/* Sorts tight fours, the first of them couples, by how many of these are turned. */
+static void sort_by_turns(uint32_t (*at)[2], uint32_t *counts)
+{
+    const size_t coupled = counts[1], n = counts[0];
+    for (size_t i = 0; i < coupled; i += 2)
+        put_straight_first(at + i, 2, 1, 1);
+    const size_t none = put_straight_first(at, coupled, 2, 2);
+    counts[3] = (uint32_t)(coupled + put_straight_first(at + coupled, n - coupled, 1, 1));
+    counts[4] = (uint32_t)none;
+    counts[5] = (uint32_t)(none + put_straight_first(at + none, coupled - none, 2, 1));
 }
 
 /* Where the i-th four of a sorted panel came from, of which the first `tight` are tight. */
@@ -379,6 +412,7 @@ static void sort_panel(const struct ox_integer_core *k, bool once, char *out)
     counts[0] = (uint32_t)n_tight;
     counts[1] = once ? 0 : (uint32_t)couple_fours(fours, n_tight, tight);
     counts[2] = most_of(fours, n, nr);
+    sort_by_turns(tight, counts);
     for (size_t i = 0; i < n_tight; i++)
         turn_four(fours + tight[i][0] * nr, nr, tight[i][1], sums);
     arrange_fours(fours, quad, n, at, n_tight);

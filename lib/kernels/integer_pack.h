@@ -15,12 +15,15 @@ struct ox_env;
  *
  * MIXED sorts the fours of k. First come those that are tight: the sum of each pair of neighbours' products by any bytes fits 16 bits
  * in all columns, for |w0 + w1| is at most 128, or |w0 - w1| is and w1 stands negated, to be multiplied by 255 less the byte, as
- * a w1 = 255 w1 + (255 - a) (-w1). Of these come first couples, of which the sums of both fit 16 bits together. The others' sizes
+ * a w1 = 255 w1 + (255 - a) (-w1). Of these come first couples, of which the sums of both fit 16 bits together, first those of
+ * which nothing is turned, then one four, then both; then those that nothing turns. The others' sizes
  * |w| are multiplied by a - 128, where w is negative by 127 - a; such pairs fit always. All lie as in QUADS. Before all that stand the columns' sums to begin with, which make up for what was
  * turned, and before these uint32_t in ox_integer_head(n) bytes for n fours: how many are tight, how many of these in couples, the
- * most that a sum can be in size, where in a row each tight four begins and what turns its bytes, and where each of the others does. */
+ * most that a sum can be in size, how many tight fours come before the first that is turned outside a
+ * couple, before the first couple that is, and before the first of which both are, where in a row each tight four begins and what turns
+ * its bytes, and where each of the others does. */
 enum ox_integer_layout { OX_INTEGER_QUADS, OX_INTEGER_PAIRS, OX_INTEGER_MIXED };
-enum { OX_INTEGER_COUNTS = 3, OX_INTEGER_MIXED_COLS = 16 };
+enum { OX_INTEGER_COUNTS = 6, OX_INTEGER_MIXED_COLS = 16 };
 
 static inline size_t ox_integer_head(size_t n)
 {

@@ -9,7 +9,6 @@
 enum {
     ROWS = 128,
     LEAST_ROWS = 24,
-    NEAR = 1 << 14, /* bytes of rows that stay near beside a panel */
     PANELS = 2 /* of so many rows, whose sums stay near until they become results; more of fewer */
 };
 
@@ -22,7 +21,7 @@ static size_t row_bytes(const struct ox_integer_core *k)
 
 static size_t strip_rows(const struct ox_integer_core *k)
 {
-    const size_t near = NEAR / row_bytes(k) / OX_INTEGER_MIXED_ROWS * OX_INTEGER_MIXED_ROWS;
+    const size_t step = k->t->mixed_rows, near = k->t->mixed_near / row_bytes(k) / step * step;
     return near < LEAST_ROWS ? LEAST_ROWS : ox_least(near, ROWS);
 }
 
@@ -121,7 +120,7 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
     const struct ox_integer *t = k->t;
     const struct strip s = strip_of(k, task, slot);
     const struct ox_integer_block *b = &s.b;
-    const size_t most = ox_even_part(b->m1 - b->m0, strip_rows(k), OX_INTEGER_MIXED_ROWS);
+    const size_t most = ox_even_part(b->m1 - b->m0, strip_rows(k), t->mixed_rows);
     const size_t chunk = s.bytes ? b->cols : sums_of(k) / most / t->nr * t->nr;
     int32_t terms[ROWS];
     for (size_t m = b->m0, rows; m < b->m1; m += rows) {

@@ -13,7 +13,10 @@
 #ifndef IP
 #define IP 2
 #endif
-enum { INR = 2 * IW, IPANELS = IP / 2 };
+#ifndef IN
+#define IN 2 /* vectors of a panel */
+#endif
+enum { INR = IN * IW, IPANELS = IP / IN };
 
 /* Up to four bytes; those past the end are not read. */
 INLINE int32_t four_bytes(const uint8_t *p, size_t n)
@@ -29,7 +32,7 @@ INLINE void int_step(const unsigned rows, const unsigned parts, const uint8_t *c
     IV w[IP];
 #pragma GCC unroll 4
     for (unsigned k = 0; k < parts; k++) {
-        w[k] = iv_load(b + k / 2 * panel + k % 2 * sizeof(IV));
+        w[k] = iv_load(b + k / IN * panel + k % IN * sizeof(IV));
 #ifdef IV_LESS
         sum[IR][k] = iv_less(sum[IR][k], w[k]);
 #endif
@@ -98,14 +101,14 @@ INLINE void int_fetch(const unsigned rows, const unsigned parts, const char *b, 
     }
 #pragma GCC unroll 4
     for (unsigned k = 0; k < parts; k++)
-        __builtin_prefetch(b + AHEAD + k / 2 * panel + k % 2 * sizeof(IV), 0, 3);
+        __builtin_prefetch(b + AHEAD + k / IN * panel + k % IN * sizeof(IV), 0, 3);
 }
 
 /* Rows `first` and on. */
 INLINE void int_sum_up(const struct ox_integer_tile *t, const unsigned first, const unsigned rows,
                        const unsigned parts)
 {
-    enum { QUAD = 2 * sizeof(IV) };
+    enum { QUAD = IN * sizeof(IV) };
     const char *later = t->later ? t->later : t->b;
     if (parts > 2 && t->later && first)
         later += t->segments * (t->depth / 4) * t->later_step;

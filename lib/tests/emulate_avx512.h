@@ -308,6 +308,40 @@ EMULATED float emulated_reduce_max_ps(__m512 a)
 }
 
 EMULATE_2(madd_epi16, __m512i, i, half_i, _mm256_madd_epi16)
+EMULATE_2(maddubs_epi16, __m512i, i, half_i, _mm256_maddubs_epi16)
+EMULATE_2(add_epi16, __m512i, i, half_i, _mm256_add_epi16)
+EMULATE_2(xor_si512, __m512i, i, half_i, _mm256_xor_si256)
+EMULATE_1(abs_epi8, __m512i, i, half_i, _mm256_abs_epi8)
+
+EMULATED __mmask64 emulated_movepi8_mask(__m512i a)
+{
+    const union emulated x = {.i = a};
+    return (uint32_t)_mm256_movemask_epi8(x.half_i[0]) |
+           (__mmask64)(uint32_t)_mm256_movemask_epi8(x.half_i[1]) << 32;
+}
+
+EMULATED __m512i emulated_mask_blend_epi8(__mmask64 m, __m512i a, __m512i b)
+{
+    union emulated x = {.i = a};
+    const union emulated y = {.i = b};
+    for (unsigned i = 0; i < 64; i++)
+        x.byte[i] = m >> i & 1 ? y.byte[i] : x.byte[i];
+    return x.i;
+}
+
+EMULATED __m512i emulated_set1_epi16(int16_t a)
+{
+    union emulated x;
+    x.half_i[0] = x.half_i[1] = _mm256_set1_epi16(a);
+    return x.i;
+}
+
+EMULATED __m128i emulated_extracti32x4_epi32(__m512i a, unsigned part)
+{
+    __m128i x;
+    memcpy(&x, (const char *)&a + part * sizeof x, sizeof x);
+    return x;
+}
 
 EMULATED __m512i emulated_loadu_si512(const void *p)
 {
@@ -344,6 +378,17 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 }
 
 #define _mm512_madd_epi16 emulated_madd_epi16
+#define _mm512_maddubs_epi16 emulated_maddubs_epi16
+#define _mm512_add_epi16 emulated_add_epi16
+#define _mm512_xor_si512 emulated_xor_si512
+#define _mm512_abs_epi8 emulated_abs_epi8
+#define _mm512_movepi8_mask emulated_movepi8_mask
+#define _mm512_mask_blend_epi8 emulated_mask_blend_epi8
+#define _mm512_set1_epi16 emulated_set1_epi16
+#undef _mm512_extracti32x4_epi32
+#define _mm512_extracti32x4_epi32 emulated_extracti32x4_epi32
+#define _mm_mask_storeu_epi8(p, m, a)                                                              \
+    emulated_mask_storeu_epi8((p), (__mmask32)(m), _mm256_castsi128_si256(a))
 #define _mm512_loadu_si512 emulated_loadu_si512
 #define _mm512_storeu_si512 emulated_storeu_si512
 #define _mm512_setzero_si512() emulated_set1_epi32(0)

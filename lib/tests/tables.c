@@ -8,6 +8,7 @@
 #define EMULATION 1
 void ox_compute_emulated(struct ox_compute *t);
 void ox_integer_avx512_emulated(struct ox_integer *t);
+void ox_integer_mixed_avx512_emulated(struct ox_integer *t);
 void ox_integer_vnni_emulated(struct ox_integer *t);
 void ox_integer_avxvnni_emulated(struct ox_integer *t);
 void ox_rows_emulated(struct ox_rows *t);
@@ -49,6 +50,7 @@ static void fill(void)
     emulated.triples = &ox_triples_c; /* those of AMX, but for numbers below FLT_MIN */
     ox_rows_emulated(&emulated_rows);
     ox_integer_avx512_emulated(&emulated_integer[AVX512]);
+    ox_integer_mixed_avx512_emulated(&emulated_integer[AVX512]);
     ox_integer_vnni_emulated(&emulated_integer[VNNI]);
     ox_integer_avxvnni_emulated(&emulated_integer[AVXVNNI]);
 #endif

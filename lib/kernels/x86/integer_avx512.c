@@ -5,7 +5,8 @@
 
 #define IV __m512i
 #define IR 12
-#define IP 4
+#define IP 2
+#define IN 1
 enum { IW = 16 };
 #define iv_zero() _mm512_setzero_si512()
 #define iv_set(x) _mm512_set1_epi32(x)
@@ -19,8 +20,7 @@ enum { IW = 16 };
 void ox_integer_avx512(struct ox_integer *t)
 {
     t->mr = IR;
-    t->nr = INR;
     t->panels = IPANELS;
-    t->layout = OX_INTEGER_PAIRS;
-    t->tile = t->words = int_tile;
+    t->tile = NULL;
+    t->words = int_tile;
 }
