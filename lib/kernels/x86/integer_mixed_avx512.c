@@ -34,10 +34,13 @@ INLINE void leave_rows(const struct ends *e, const FV *scale, const unsigned row
         for (unsigned r = 0; r < 4; r++)
             four[r] = i + r < rows ? whole_of(e, sum[i + r][0], scale[0]) : four[0];
         const IV bytes = _mm512_permutexvar_epi32(order, bytes_of(e, four));
+        const __m128i row[4] = {
+            _mm512_extracti32x4_epi32(bytes, 0), _mm512_extracti32x4_epi32(bytes, 1),
+            _mm512_extracti32x4_epi32(bytes, 2), _mm512_extracti32x4_epi32(bytes, 3)};
 #pragma GCC unroll 4
         for (unsigned r = 0; r < 4; r++, out += out_row)
             if (i + r < rows)
-                _mm_mask_storeu_epi8(out, mask, _mm512_extracti32x4_epi32(bytes, r));
+                _mm_mask_storeu_epi8(out, mask, row[r]);
     }
 }
 
