@@ -55,34 +55,6 @@ INLINE bool are_near(const struct ox_integer_tile *t, const struct columns *c, c
     return _mm256_testz_si256(beyond, _mm256_set1_epi32(-(1 << 24)));
 }
 
-INLINE void store_part(uint8_t *out, __m128i bytes, size_t n)
-{
-    if (n == sizeof bytes)
-        _mm_storeu_si128((__m128i *)(void *)out, bytes);
-    else
-        memcpy(out, &bytes, n);
-}
-
-/* Two rows at a time. */
-INLINE void to_bytes(const struct ox_integer_tile *t, const struct columns *c, const unsigned rows,
-                     const unsigned parts, __m256i (*sum)[PARTS])
-{
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    uint8_t *out = t->out;
-#pragma GCC unroll 3
-    for (unsigned i = 0; i < rows; i += 2, out += 2 * t->out_row) {
-        const unsigned next = i + 1 < rows ? i + 1 : i, last = parts - 1;
-        const __m256i whole[4] = {whole_of(&c->ends, sum[i][0], c->scale[0]),
-                                  whole_of(&c->ends, sum[i][last], c->scale[last]),
-                                  whole_of(&c->ends, sum[next][0], c->scale[0]),
-                                  whole_of(&c->ends, sum[next][last], c->scale[last])};
-        const __m256i two = _mm256_permutevar8x32_epi32(bytes_of(&c->ends, whole), order);
-        store_part(out, _mm256_castsi256_si128(two), t->cols);
-        if (next > i)
-            store_part(out + t->out_row, _mm256_extracti128_si256(two, 1), t->cols);
-    }
-}
-
 static __attribute__((noinline)) void put_far(const struct ox_integer_tile *t, const __m256i *sums)
 {
     ox_integer_leave_tile(t, 0, t->rows, (const int32_t *)(const void *)sums, COLS);
@@ -106,7 +78,7 @@ INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const 
         return;
     }
     if (are_near(t, &c, rows, parts, sum)) {
-        to_bytes(t, &c, rows, parts, sum);
+        leave_rows(&c.ends, c.scale, rows, sum, t->cols == COLS, t->cols, t->out, t->out_row);
         return;
     }
     __m256i all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */

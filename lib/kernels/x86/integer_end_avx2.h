@@ -4,6 +4,9 @@
 
 #include <immintrin.h>
 
+#include <string.h>
+
+#include "kernels/inline.h"
 #include "kernels/integer.h"
 
 /* Floats of this size are whole: adding it rounds, halves to even, and the bits' difference is the number. */
@@ -51,6 +54,33 @@ static inline __attribute__((always_inline)) __m256i bytes_of(const struct ends 
     }
     const __m256i bytes = _mm256_packus_epi16(words, more);
     return _mm256_min_epu8(_mm256_max_epu8(bytes, e->lo), e->hi);
+}
+
+/* A row of sixteen bytes, or the first n. */
+INLINE void store_row(uint8_t *out, __m128i bytes, const bool whole, size_t n)
+{
+    if (whole)
+        _mm_storeu_si128((__m128i *)(void *)out, bytes);
+    else
+        memcpy(out, &bytes, n);
+}
+
+/* Rows of sums of sixteen columns, two at a time, to bytes. */
+INLINE void leave_rows(const struct ends *e, const __m256 *scale, const unsigned rows,
+                       __m256i (*sum)[2], const bool whole, size_t n, uint8_t *out, size_t out_row)
+{
+#pragma GCC unroll 3
+    for (unsigned i = 0; i < rows; i += 2, out += 2 * out_row) {
+        const unsigned next = i + 1 < rows ? i + 1 : i;
+        const __m256i two[] = {whole_of(e, sum[i][0], scale[0]), whole_of(e, sum[i][1], scale[1]),
+                               whole_of(e, sum[next][0], scale[0]),
+                               whole_of(e, sum[next][1], scale[1])};
+        const __m256i bytes = _mm256_permutevar8x32_epi32(
+            bytes_of(e, two), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        store_row(out, _mm256_castsi256_si128(bytes), whole, n);
+        if (next > i)
+            store_row(out + out_row, _mm256_extracti128_si256(bytes, 1), whole, n);
+    }
 }
 
 static inline struct ends ends_of(const struct ox_integer_end *end)
