@@ -155,6 +155,8 @@ void ox_rw_take_subgraph(struct ox_rewrite *rw, struct ox_node *node, const stru
 void ox_rw_become(struct ox_rewrite *rw, struct ox_node *node, const char *op_type,
                   const char *domain, struct ox_value *const *inputs, size_t n_inputs);
 void ox_rw_clear_attrs(struct ox_rewrite *rw, struct ox_node *node);
+/* The node takes over what another carries beside its inputs and outputs: attributes, name, and place in the file. */
+void ox_rw_inherit(struct ox_node *node, const struct ox_node *from);
 void ox_rw_set_input(struct ox_rewrite *rw, struct ox_node *node, size_t i, struct ox_value *value);
 /* The node makes `value` as output i from here on (whoever made it must be removed); what it made before is undefined. */
 void ox_rw_set_output(struct ox_rewrite *rw, struct ox_node *node, size_t i,

@@ -543,6 +543,15 @@ void ox_rw_become(struct ox_rewrite *rw, struct ox_node *node, const char *op_ty
     rw->n_changes++;
 }
 
+void ox_rw_inherit(struct ox_node *node, const struct ox_node *from)
+{
+    node->attrs = from->attrs;
+    node->n_attrs = from->n_attrs;
+    node->name = from->name;
+    node->proto = from->proto ? from->proto : node->proto;
+    node->place = from->place;
+}
+
 void ox_rw_clear_attrs(struct ox_rewrite *rw, struct ox_node *node)
 {
     node->n_attrs = 0;

@@ -150,11 +150,7 @@ struct ox_node *ox_take_cut(struct ox_rewrite *rw, struct ox_node *conv)
             return NULL;
     }
     ox_rw_become(rw, slice, conv->op_type, conv->domain, conv->inputs, conv->n_inputs);
-    slice->attrs = conv->attrs;
-    slice->n_attrs = conv->n_attrs;
-    slice->name = conv->name;
-    slice->proto = conv->proto ? conv->proto : slice->proto;
-    slice->place = conv->place;
+    ox_rw_inherit(slice, conv);
     ox_rw_remove(rw, conv);
     rw->failed |= !ox_node_set_ints(slice, "pads", pads, n_pads);
     return slice;

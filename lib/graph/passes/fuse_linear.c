@@ -138,11 +138,7 @@ static void take_over(struct ox_rewrite *rw, struct ox_node *fused, struct ox_no
 {
     const char *op_type = fused->op_type;
     ox_rw_become(rw, next, op_type, OX_OWN_DOMAIN, in, N_IN);
-    next->attrs = fused->attrs;
-    next->n_attrs = fused->n_attrs;
-    next->name = fused->name;
-    next->proto = fused->proto ? fused->proto : next->proto;
-    next->place = fused->place;
+    ox_rw_inherit(next, fused);
     next->n_outputs = 1;
     ox_rw_remove(rw, fused);
 }

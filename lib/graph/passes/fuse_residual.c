@@ -41,11 +41,7 @@ static bool take_attributes(struct ox_node *sum, struct ox_node *conv)
         if (ox_node_attr(sum, from[i]) &&
             !ox_node_set_int(conv, to[i], ox_attr_int(sum, from[i], 0)))
             return false;
-    sum->attrs = conv->attrs;
-    sum->n_attrs = conv->n_attrs;
-    sum->name = conv->name;
-    sum->proto = conv->proto ? conv->proto : sum->proto;
-    sum->place = conv->place;
+    ox_rw_inherit(sum, conv);
     return true;
 }
 

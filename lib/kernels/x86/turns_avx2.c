@@ -2,33 +2,11 @@
 
 #include "kernels/turns.h"
 
-#define neighbours plain_neighbours
-#define halves plain_halves
-#include "kernels/turns_tmpl.h"
-#undef neighbours
-#undef halves
-
-static inline __m256d widened(const float *x)
-{
-    return _mm256_cvtps_pd(_mm_loadu_ps(x));
-}
-
-/* Products are exact in double, so that a fused sum is theirs. */
-static void halves(size_t n, const float *restrict c, const float *restrict s,
-                   const float *restrict a, const float *restrict b, float *restrict re,
-                   float *restrict im)
-{
-    size_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        const __m256d cosine = widened(c + k), sine = widened(s + k);
-        const __m256d x = widened(a + k), y = widened(b + k);
-        const __m256d first = _mm256_fmsub_pd(cosine, x, _mm256_mul_pd(sine, y));
-        const __m256d second = _mm256_fmadd_pd(sine, x, _mm256_mul_pd(cosine, y));
-        _mm_storeu_ps(re + k, _mm256_cvtpd_ps(first));
-        _mm_storeu_ps(im + k, _mm256_cvtpd_ps(second));
-    }
-    plain_halves(n - k, c + k, s + k, a + k, b + k, re + k, im + k);
-}
+#define WIDE __m256d
+#define LANES 4
+#define PD(f) _mm256_##f
+#define PS(f) _mm_##f
+#include "kernels/x86/turns_halves_tmpl.h"
 
 /* Two floats, each twice, as doubles. */
 static inline __m256d twice(const float *x)

@@ -2,33 +2,11 @@
 
 #include "kernels/turns.h"
 
-#define neighbours plain_neighbours
-#define halves plain_halves
-#include "kernels/turns_tmpl.h"
-#undef neighbours
-#undef halves
-
-static inline __m512d widened(const float *x)
-{
-    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
-}
-
-/* Products are exact in double, so that a fused sum is theirs. */
-static void halves(size_t n, const float *restrict c, const float *restrict s,
-                   const float *restrict a, const float *restrict b, float *restrict re,
-                   float *restrict im)
-{
-    size_t k = 0;
-    for (; k + 8 <= n; k += 8) {
-        const __m512d cosine = widened(c + k), sine = widened(s + k);
-        const __m512d x = widened(a + k), y = widened(b + k);
-        const __m512d first = _mm512_fmsub_pd(cosine, x, _mm512_mul_pd(sine, y));
-        const __m512d second = _mm512_fmadd_pd(sine, x, _mm512_mul_pd(cosine, y));
-        _mm256_storeu_ps(re + k, _mm512_cvtpd_ps(first));
-        _mm256_storeu_ps(im + k, _mm512_cvtpd_ps(second));
-    }
-    plain_halves(n - k, c + k, s + k, a + k, b + k, re + k, im + k);
-}
+#define WIDE __m512d
+#define LANES 8
+#define PD(f) _mm512_##f
+#define PS(f) _mm256_##f
+#include "kernels/x86/turns_halves_tmpl.h"
 
 /* Four pairs. */
 static inline __m512d turn_four(__m256d c, __m256d s, __m512d pairs)
