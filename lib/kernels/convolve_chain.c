@@ -17,14 +17,15 @@ enum { NEAR_FLOATS = 4096, NEAR_WIDE = 8192, PIXELS = 24 };
 /* Of products by parts the lines stay in L2: parts of weights are made anew for each band, those of rows for each panel. */
 enum { NEAR_PARTS = 1 << 15 };
 
-/* Parts of the image's lines of which one may be made twice. */
-enum { TWICE_SHARE = 10 };
+/* Shares of the work that may be lost where the rows are parted: without a product behind the depthwise stage, and with one. */
+#define WASTE .1
+#define WASTE_BEHIND .2
 
 struct job {
     const struct ox_compute *t;
     const struct ox_chain *c;
     const float *in;
-    float *out, *work;
+    float *out, *work, *between;
     size_t parts; /* tasks an image: of rows, or a panel each */
     bool by_panels;
     size_t part_rows;       /* of the output, in a task */
@@ -37,6 +38,8 @@ struct job {
     size_t kept;            /* floats of lines of a panel that the next strip needs again */
     size_t made;            /* floats of new lines before they are framed; of a finished row */
     size_t dense;           /* floats of a strip between the last two stages */
+    size_t whole;           /* of all that lies there, where tasks of panels make it */
+    size_t last;            /* floats of work of the product that reads that */
     size_t products;        /* floats of work of products by parts, behind the rest of a slot */
     bool by_parts[2];       /* which of the two are */
     size_t slot;
@@ -88,6 +91,23 @@ static struct ox_conv strip_of(const struct ox_conv *d, size_t rows, size_t line
     return s;
 }
 
+/* The last product, of `m` pixels from pixel `row` of all images on. */
+static struct ox_dense last_product(const struct ox_chain *c, size_t row, size_t m, const float *in,
+                                    float *out)
+{
+    return (struct ox_dense){.m = m,
+                             .whole = {pixels(&c->depthwise, c->depthwise.out), c->out_channels},
+                             .n = c->out_channels,
+                             .k = c->depthwise.out_channels,
+                             .a = in,
+                             .a_row = c->depthwise.out_channels,
+                             .a_col = 1,
+                             .packed = c->packed[2],
+                             .c = out,
+                             .c_row = c->out_channels,
+                             .end = ox_end_at(&c->end[2], row, 0)};
+}
+
 /* Of the first or the last product: by the shape of the whole stage, as it would go alone. */
 static bool by_parts(const struct job *j, unsigned i)
 {
@@ -136,6 +156,17 @@ static void plan_products(struct job *j)
     j->slot = ox_round_up(j->slot, 16) + j->products;
 }
 
+/* Whether too much is lost where the rows are parted: lines that two parts need are made twice, and threads wait for the largest part.
+ * Panels share nothing, but leave the product behind them, which comes after all of them. */
+static bool parts_waste(const struct ox_chain *c, size_t parts)
+{
+    const struct ox_conv *d = &c->depthwise;
+    const size_t shared = lines_of(d, 1) > d->stride[0] ? lines_of(d, 1) - d->stride[0] : 0;
+    const double twice = (double)(shared * (parts - 1)) / (double)d->in[0];
+    const double idle = (double)(ox_round_up(d->out[0], parts) - d->out[0]) / (double)d->out[0];
+    return c->out_channels ? twice + idle > WASTE_BEHIND : twice > WASTE;
+}
+
 static void plan(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c,
                  struct job *j)
 {
@@ -148,19 +179,20 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     /* Rows do not know of each other: parts may go by the number of threads. */
     const size_t wanted = d->batch < 2 * ox_slots(env) ? ox_slots(env) : 1;
     j->parts = ox_least(wanted, (d->out[0] + 3) / 4);
-    /* Lines that two parts need are made twice: of small maps that costs more than it gains, and few are not parted. Panels share
-     * nothing. */
-    const size_t twice = lines_of(d, 1) > d->stride[0] ? lines_of(d, 1) - d->stride[0] : 0;
-    j->by_panels = wanted > 1 && c->in_channels && !c->out_channels &&
-                   (j->parts < wanted || twice * TWICE_SHARE > d->in[0]);
+    j->by_panels = wanted > 1 && c->in_channels && (j->parts < wanted || parts_waste(c, j->parts));
     j->parts = j->by_panels ? 1 : j->parts;
     j->part_rows = (d->out[0] + j->parts - 1) / j->parts;
-    j->strip = c->in_channels && !c->out_channels ? j->part_rows : 1;
+    j->strip = c->in_channels && (j->by_panels || !c->out_channels) ? j->part_rows : 1;
     while (j->strip < j->part_rows &&
            line * lines_of(d, j->strip + 1) + out_line * (j->strip + 1) <= t->block_floats)
         j->strip++;
     j->strip = ox_even_part(j->part_rows, j->strip, 1);
-    j->dense = c->out_channels ? ox_round_up(j->strip * out_line, 16) : 0;
+    if (c->out_channels && j->by_panels) {
+        const struct ox_dense last = last_product(c, 0, pixels(d, d->out), NULL, NULL);
+        j->whole = ox_round_up(d->batch * d->out[0] * out_line, 16);
+        j->last = ox_dense_work(t, env, &last);
+    } else if (c->out_channels)
+        j->dense = ox_round_up(j->strip * out_line, 16);
     if (c->in_channels) {
         plan_panels(j);
         j->parts = j->by_panels ? j->n_panels : j->parts;
@@ -180,7 +212,10 @@ size_t ox_chain_work(const struct ox_compute *t, const struct ox_env *env, const
     if (c->depthwise.out[0] * c->depthwise.out[1] == 0)
         return 0;
     plan(t, env, c, &j);
-    return OX_MUL_OVERFLOWS(j.slot, ox_slots(env), &all) ? SIZE_MAX : all;
+    if (OX_MUL_OVERFLOWS(j.slot, ox_slots(env), &all) || OX_ADD_OVERFLOWS(all, j.whole, &all) ||
+        OX_ADD_OVERFLOWS(all, j.last, &all))
+        return SIZE_MAX;
+    return all;
 }
 
 /* The lines [first, last) that outputs [y0, y1) need of the image. */
@@ -204,18 +239,7 @@ static void product(const struct job *j, const struct ox_dense *d, bool by_parts
 /* The last product, of a strip. */
 static void project(const struct job *j, size_t m, const float *in, size_t row, float *work)
 {
-    const struct ox_chain *c = j->c;
-    const struct ox_dense d = {.m = m,
-                               .whole = {pixels(&c->depthwise, c->depthwise.out), c->out_channels},
-                               .n = c->out_channels,
-                               .k = c->depthwise.out_channels,
-                               .a = in,
-                               .a_row = c->depthwise.out_channels,
-                               .a_col = 1,
-                               .packed = c->packed[2],
-                               .c = j->out + row * c->out_channels,
-                               .c_row = c->out_channels,
-                               .end = ox_end_at(&c->end[2], row, 0)};
+    const struct ox_dense d = last_product(j->c, row, m, in, j->out + row * j->c->out_channels);
     product(j, &d, j->by_parts[1], work);
 }
 
@@ -386,7 +410,8 @@ static void panels_task(const struct job *j, size_t image, size_t y0, size_t y1,
     for (size_t y = y0; y < y1; y += j->strip) {
         const size_t end = ox_least(y + j->strip, y1);
         const size_t row = (image * d->out[0] + y) * d->out[1];
-        float *out = j->dense ? kept + j->n_panels * j->kept : j->out + row * d->out_channels;
+        float *const all = j->whole ? j->between : j->out;
+        float *out = j->dense ? kept + j->n_panels * j->kept : all + row * d->out_channels;
         for (size_t i = from; i < to; i++) {
             const size_t first = i * j->panel;
             const struct panel p = {.image = image,
@@ -457,10 +482,15 @@ void ox_chain_run(const struct ox_compute *t, struct ox_env *env, const struct o
     plan(t, env, c, &j);
     j.in = in;
     j.out = out;
-    j.work = work;
+    j.between = work;
+    j.work = work + j.whole + j.last;
     const double taps = (double)(d->kernel[0] * d->kernel[1]);
     const double flops = 2.0 * (double)(d->batch * d->in_channels) *
                          ((double)(d->in[0] * d->in[1]) * (double)c->in_channels +
                           (double)(d->out[0] * d->out[1]) * (3 * taps + (double)c->out_channels));
     ox_spread_sums(env, d->batch * j.parts, flops, run_task, &j);
+    if (j.whole) {
+        const struct ox_dense last = last_product(c, 0, pixels(d, d->out), j.between, out);
+        ox_dense_run(t, env, &last, work + j.whole);
+    }
 }
