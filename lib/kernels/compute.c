@@ -451,6 +451,7 @@ static const struct ox_compute plain = {
     .wide = NR,
     .late_weights = {40, 100},
     .late_line = 75,
+    .heavy_weights = 1 << 21,
     .width = 1,
     .depth_most = 512,
     .block_floats = 1 << 16,

@@ -182,6 +182,8 @@ struct ox_compute {
         late_line; /* of F(4,3) along a line; 0: neither lines nor pieces of larger kernels go so */
     /* The transforms of F(4x4,3x3) at stride 2, in channels whose products take as long; 0: it does not pay. */
     double strided_transforms;
+    double
+        heavy_weights; /* transformed ones, in floats: more are worth larger groups of tiles, which they stream past */
 
     const struct ox_triples *triples; /* NULL: none pay (triples.h) */
 

@@ -11,14 +11,22 @@
 
 enum { POINTS_MOST = 81 };
 
+/* Weights stream past once a group. */
+static bool is_heavy(const struct ox_winograd_job *j)
+{
+    const double pieces = (double)ox_winograd_pieces(j->c, j->tile);
+    return pieces * (double)ox_winograd_depth(j->c) * (double)j->c->out_channels >
+           j->t->heavy_weights;
+}
+
 /* Threads get as many groups each, and enough of them that one that is late can leave some to others. */
 static void share_tiles(const struct ox_compute *t, size_t slots, struct ox_winograd_job *j)
 {
-    enum { EACH = 4 };
+    const size_t each = is_heavy(j) ? 2 : 4;
     j->groups = j->tiles ? (j->tiles + j->group - 1) / j->group : 1;
     j->step = slots > 1 ? 1 : t->mr;
-    if (slots > 1 && j->groups < EACH * slots) {
-        const size_t wanted = ox_least(EACH * slots, j->tiles / t->mr);
+    if (slots > 1 && j->groups < each * slots) {
+        const size_t wanted = ox_least(each * slots, j->tiles / t->mr);
         j->groups = ox_round_up(j->groups > wanted ? j->groups : wanted, slots);
     }
     j->group = ox_round_up((j->tiles + j->groups - 1) / j->groups, j->step);
@@ -34,7 +42,7 @@ static size_t group_at(const struct ox_winograd_job *j, size_t i)
 void ox_winograd_plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
                       size_t slots, struct ox_winograd_job *j)
 {
-    enum { TASKS = 8, LEAST = 4 };
+    enum { TASKS = 8 };
     /* Both sides of a group: transformed input and products. */
     const size_t depth = ox_winograd_depth(c);
     const size_t per_tile = ox_winograd_points(c, tile) * (depth + c->out_channels);
@@ -46,14 +54,14 @@ void ox_winograd_plan(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->down = ox_winograd_tiles(c, j->side[0], 0);
     j->across = ox_winograd_tiles(c, j->side[1], 1);
     j->tiles = c->batch * j->down * j->across;
-    /* Weights stream past once a group, so groups are not let grow small where channels are many. */
     size_t group = t->block_floats * 2 / per_tile;
     const size_t least = (size_t)8 * t->mr;
     group = group < least ? least : group;
     const size_t share = (j->tiles + TASKS - 1) / TASKS;
     const double work = 2.0 * (double)per_tile * (double)j->tiles; /* transforms, not products */
+    const size_t lower = (is_heavy(j) ? 8 : 4) * t->mr;
     if (work > 1e5 && share < group)
-        group = share < (size_t)LEAST * t->mr ? (size_t)LEAST * t->mr : share;
+        group = share < lower ? lower : share;
     group = (group + t->mr - 1) / t->mr * t->mr;
     j->group = ox_even_part(j->tiles, group, t->mr);
     share_tiles(t, slots, j);

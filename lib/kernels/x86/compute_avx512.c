@@ -46,6 +46,7 @@ void ox_compute_avx512(struct ox_compute *t)
     fill_table(t);
     t->depth_most = 512;
     t->block_floats = 1 << 17;
+    t->heavy_weights = 1 << 19;
     t->packed_rows = 5;
     t->taps_together = true;
     t->late_line = 0;
