@@ -70,9 +70,22 @@ static size_t cols_of(const struct late *l, bool by_pieces)
     return each * nr;
 }
 
+/* Threads for which there is no panel of weights share the tiles, though each transforms the weights then. */
+static void share_tiles(struct late *l, size_t slots)
+{
+    enum { LEAST = 8 };
+    struct ox_winograd_job *j = &l->j;
+    const size_t tasks = (j->c->out_channels + l->cols - 1) / l->cols * j->groups;
+    const size_t parts = ox_least(slots / (tasks ? tasks : 1), j->group / LEAST);
+    if (parts < 2)
+        return;
+    j->group = (j->group + parts - 1) / parts;
+    j->groups = (l->portion + j->group - 1) / j->group;
+}
+
 /* A group is what one panel of weights goes past. */
 static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
-                      struct late *l)
+                      size_t slots, struct late *l)
 {
     struct ox_winograd_job *j = &l->j;
     ox_winograd_plan(t, c, tile, 1, j);
@@ -84,6 +97,8 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     j->group = ox_even_part(l->portion, OX_CONV_LATE_TILES, 1);
     j->groups = (l->portion + j->group - 1) / j->group;
     l->cols = cols_of(l, by_pieces);
+    if (!by_pieces)
+        share_tiles(l, slots);
     /* Of one panel a part is brought nearer while another is used. */
     const bool few = c->out_channels <= t->nr || by_pieces;
     const size_t depth = few                      ? OX_CONV_LATE_DEPTH / 2
@@ -106,7 +121,7 @@ size_t ox_conv_winograd_late_portion(const struct ox_compute *t, const struct ox
                                      unsigned tile)
 {
     struct late l;
-    plan_late(t, c, tile, &l);
+    plan_late(t, c, tile, 1, &l);
     return ox_least(l.portion, OX_CONV_LATE_TILES);
 }
 
@@ -114,7 +129,7 @@ bool ox_conv_winograd_late_reads_stored(const struct ox_compute *t, const struct
                                         unsigned tile)
 {
     struct late l;
-    plan_late(t, c, tile, &l);
+    plan_late(t, c, tile, 1, &l);
     return t->taps_together && ox_winograd_all_cuts(c) == 1 && l.j.group == l.j.tiles;
 }
 
@@ -122,7 +137,7 @@ size_t ox_conv_winograd_late_work(const struct ox_compute *t, const struct ox_en
                                   const struct ox_conv *c, unsigned tile)
 {
     struct late l;
-    plan_late(t, c, tile, &l);
+    plan_late(t, c, tile, ox_slots(env), &l);
     return ox_winograd_zeros(c) + l.inputs + l.products + ox_slots(env) * l.j.slot;
 }
 
@@ -290,7 +305,7 @@ void ox_conv_winograd_late(const struct ox_compute *t, struct ox_env *env, const
 {
     struct late l;
     memset(&l, 0, sizeof l);
-    plan_late(t, c, tile, &l);
+    plan_late(t, c, tile, ox_slots(env), &l);
     ox_winograd_begin(&l.j, packed, in, out, end, work);
     const size_t strips = (c->out_channels + l.cols - 1) / l.cols, all = ox_winograd_all_cuts(c);
     for (l.from = 0; l.from < l.j.tiles; l.from += l.portion) {

@@ -60,7 +60,7 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
     out->depth = depth;
     size_t most = t->block_floats / (out->depth ? out->depth : 1) / t->nr * t->nr;
     most = most < t->nr ? t->nr : most;
-    size_t rows_most = SIZE_MAX;
+    size_t rows_most = SIZE_MAX, step = t->mr;
     /* Enough pieces for every thread there may be, none so small that a thread is not worth its call. Columns are parted
      * first: packed ones stay in L2 while all rows go by. Those who pack part rows first, so as to pack once, and columns no finer
      * than pays for reading the rows again. */
@@ -79,16 +79,20 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
             row_parts = ox_least((wanted + col_parts - 1) / col_parts, m / rows_least);
             row_parts = row_parts ? row_parts : 1;
             make_even(t, m, n, wanted, &row_parts, &col_parts);
-            /* Rows too few to part, and few columns. */
+            /* Rows too few to part, and few columns: parts of those, or two of the rows that are no whole tiles. */
             if (row_parts * col_parts == 1)
                 col_parts = ox_least(wanted, (n + t->wide - 1) / t->wide);
+            if (row_parts * col_parts == 1 && m >= rows_least) {
+                row_parts = 2;
+                step = 1;
+            }
         }
         if (row_parts > 1)
             rows_most = (m + row_parts - 1) / row_parts;
         most = ox_least(most, ox_round_up((n + col_parts - 1) / col_parts, t->nr));
     }
     out->cols = ox_even_part(n, most, t->nr);
-    out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, t->mr);
+    out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, step);
     out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
     out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;
     /* Weights that a core keeps are best read by all: it finds the rows that it made itself in the job before. */
