@@ -6,6 +6,7 @@
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <immintrin.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ MASKED_LOAD(_mm512_maskz_loadu_epi32, simde__m512i, __mmask16, int32_t, 16)
 MASKED_LOAD(_mm512_maskz_loadu_ps, simde__m512, __mmask16, float, 16)
 MASKED_LOAD_OVER(_mm512_mask_loadu_epi8, simde__m512i, __mmask64, int8_t, 64)
 MASKED_LOAD_OVER(_mm512_mask_loadu_ps, simde__m512, __mmask16, float, 16)
+MASKED_STORE(_mm_mask_storeu_epi8, __m128i, __mmask16, int8_t, int8_t, 16)
 MASKED_STORE(_mm256_mask_storeu_epi8, __m256i, __mmask32, int8_t, int8_t, 32)
 MASKED_STORE(_mm512_mask_storeu_epi8, simde__m512i, __mmask64, int8_t, int8_t, 64)
 MASKED_STORE(_mm512_mask_storeu_epi32, simde__m512i, __mmask16, int32_t, int32_t, 16)
@@ -83,6 +85,8 @@ CONVERTED(_mm512_cvtepu8_epi32, simde__m512i, int32_t, __m128i, uint8_t, 16, )
 CONVERTED(_mm512_cvtepu8_epi16, simde__m512i, int16_t, __m256i, uint8_t, 32, )
 CONVERTED(_mm512_cvtepi32_ps, simde__m512, float, simde__m512i, int32_t, 16, (float))
 CONVERTED(_mm512_cvtepi32_pd, simde__m512d, double, __m256i, int32_t, 8, )
+CONVERTED(_mm512_cvtepi32_epi8, __m128i, int8_t, simde__m512i, int32_t, 16, (int8_t))
+CONVERTED(_mm512_cvtepi32_epi16, __m256i, int16_t, simde__m512i, int32_t, 16, (int16_t))
 CONVERTED(_mm512_cvtpd_ps, __m256, float, simde__m512d, double, 8, (float))
 CONVERTED(_mm512_cvtps_pd, simde__m512d, double, __m256, float, 8, (double))
 
@@ -205,6 +209,14 @@ EMULATED simde__m512 emulated_mm512_permute_ps(simde__m512 v, int from)
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16((a), (b))
 
+EMULATED simde__m512d emulated_mm512_i32gather_pd(__m256i at, const void *from, int scale)
+{
+    LANES(int32_t, 8, i, at);
+    double y[8];
+    for (int k = 0; k < 8; k++)
+        memcpy(&y[k], (const char *)from + (ptrdiff_t)i[k] * scale, sizeof *y);
+    VECTOR(simde__m512d, y);
+}
 EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i b)
 {
     LANES(uint32_t, 16, x, a);
@@ -221,6 +233,12 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm256_maskz_loadu_epi8 emulated_mm256_maskz_loadu_epi8
 #undef _mm512_cmpgt_epu32_mask
 #define _mm512_cmpgt_epu32_mask emulated_mm512_cmpgt_epu32_mask
+#undef _mm512_cvtepi32_epi8
+#define _mm512_cvtepi32_epi8 emulated_mm512_cvtepi32_epi8
+#undef _mm512_cvtepi32_epi16
+#define _mm512_cvtepi32_epi16 emulated_mm512_cvtepi32_epi16
+#undef _mm512_i32gather_pd
+#define _mm512_i32gather_pd emulated_mm512_i32gather_pd
 #undef _mm512_cvtepi32_pd
 #define _mm512_cvtepi32_pd emulated_mm512_cvtepi32_pd
 #undef _mm512_cvtepi32_ps
@@ -283,6 +301,8 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm512_srai_epi32 emulated_mm512_srai_epi32
 #undef _mm512_srav_epi32
 #define _mm512_srav_epi32 emulated_mm512_srav_epi32
+#undef _mm_mask_storeu_epi8
+#define _mm_mask_storeu_epi8 emulated_mm_mask_storeu_epi8
 #undef _mm_maskz_loadu_epi8
 #define _mm_maskz_loadu_epi8 emulated_mm_maskz_loadu_epi8
 
