@@ -9,14 +9,28 @@
 /* A tile's columns, those past its last of no matter. */
 struct columns {
     __m256i first[PARTS]; /* sums to begin with */
-    __m256 scale[PARTS];
+    __m256 scale[PARTS], fraction[PARTS];
+    bool fractions;
     struct ends ends;
 };
 
+static __attribute__((noinline)) void find_fractions(const struct ox_integer_tile *t,
+                                                     struct columns *c)
+{
+    float fraction[COLS] = {0};
+    memcpy(fraction, t->end->fraction + t->col, t->cols * sizeof *fraction);
+    for (unsigned k = 0; k < PARTS; k++)
+        c->fraction[k] = _mm256_loadu_ps(fraction + k * LANES);
+}
+
 INLINE void find_columns(const struct ox_integer_tile *t, struct columns *c)
 {
-    if (t->end)
+    if (t->end) {
         c->ends = ends_of(t->end);
+        c->fractions = t->end->fraction;
+        if (__builtin_expect(c->fractions, 0))
+            find_fractions(t, c);
+    }
     if (t->cols == COLS && t->end && t->end->offset) {
         for (unsigned k = 0; k < PARTS; k++) {
             c->first[k] = load(t->end->offset + t->col + k * LANES);
@@ -78,7 +92,12 @@ INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const 
         return;
     }
     if (are_near(t, &c, rows, parts, sum)) {
-        leave_rows(&c.ends, c.scale, rows, sum, t->cols == COLS, t->cols, t->out, t->out_row);
+        if (__builtin_expect(c.fractions, 0))
+            leave_rows(&c.ends, c.scale, c.fraction, rows, sum, t->cols == COLS, t->cols, t->out,
+                       t->out_row);
+        else
+            leave_rows(&c.ends, c.scale, NULL, rows, sum, t->cols == COLS, t->cols, t->out,
+                       t->out_row);
         return;
     }
     __m256i all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */
