@@ -9,28 +9,14 @@
 /* A tile's columns, those past its last of no matter. */
 struct columns {
     __m256i first[PARTS]; /* sums to begin with */
-    __m256 scale[PARTS], fraction[PARTS];
-    bool fractions;
+    __m256 scale[PARTS];
     struct ends ends;
 };
 
-static __attribute__((noinline)) void find_fractions(const struct ox_integer_tile *t,
-                                                     struct columns *c)
-{
-    float fraction[COLS] = {0};
-    memcpy(fraction, t->end->fraction + t->col, t->cols * sizeof *fraction);
-    for (unsigned k = 0; k < PARTS; k++)
-        c->fraction[k] = _mm256_loadu_ps(fraction + k * LANES);
-}
-
 INLINE void find_columns(const struct ox_integer_tile *t, struct columns *c)
 {
-    if (t->end) {
+    if (t->end)
         c->ends = ends_of(t->end);
-        c->fractions = t->end->fraction;
-        if (__builtin_expect(c->fractions, 0))
-            find_fractions(t, c);
-    }
     if (t->cols == COLS && t->end && t->end->offset) {
         for (unsigned k = 0; k < PARTS; k++) {
             c->first[k] = load(t->end->offset + t->col + k * LANES);
@@ -69,9 +55,25 @@ INLINE bool are_near(const struct ox_integer_tile *t, const struct columns *c, c
     return _mm256_testz_si256(beyond, _mm256_set1_epi32(-(1 << 24)));
 }
 
-static __attribute__((noinline)) void put_far(const struct ox_integer_tile *t, const __m256i *sums)
+/* Sums that have fractions, or more bits than a float. */
+static __attribute__((noinline)) void put_others(const struct ox_integer_tile *t,
+                                                 const struct columns *c, bool near,
+                                                 __m256i (*sum)[PARTS])
 {
-    ox_integer_leave_tile(t, 0, t->rows, (const int32_t *)(const void *)sums, COLS);
+    if (!near) {
+        ox_integer_leave_tile(t, 0, t->rows, (const int32_t *)(const void *)sum, COLS);
+        return;
+    }
+    float list[COLS] = {0};
+    memcpy(list, t->end->fraction + t->col, t->cols * sizeof *list);
+    const __m256 fraction[PARTS] = {_mm256_loadu_ps(list), _mm256_loadu_ps(list + LANES)};
+    const bool whole = t->cols == COLS;
+    uint8_t *out = t->out;
+    unsigned i = 0;
+    for (; i + 2 <= t->rows; i += 2, out += 2 * t->out_row)
+        leave_rows(&c->ends, c->scale, fraction, 2, sum + i, whole, t->cols, out, t->out_row);
+    if (i < t->rows)
+        leave_rows(&c->ends, c->scale, fraction, 1, sum + i, whole, t->cols, out, t->out_row);
 }
 
 INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts)
@@ -91,13 +93,9 @@ INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const 
         put_sums(t, rows, parts, sum);
         return;
     }
-    if (are_near(t, &c, rows, parts, sum)) {
-        if (__builtin_expect(c.fractions, 0))
-            leave_rows(&c.ends, c.scale, c.fraction, rows, sum, t->cols == COLS, t->cols, t->out,
-                       t->out_row);
-        else
-            leave_rows(&c.ends, c.scale, NULL, rows, sum, t->cols == COLS, t->cols, t->out,
-                       t->out_row);
+    const bool near = are_near(t, &c, rows, parts, sum);
+    if (near && !t->end->fraction) {
+        leave_rows(&c.ends, c.scale, NULL, rows, sum, t->cols == COLS, t->cols, t->out, t->out_row);
         return;
     }
     __m256i all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */
@@ -106,7 +104,7 @@ INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const 
         all[i][0] = sum[i][0];
         all[i][1] = sum[i][1];
     }
-    put_far(t, all[0]);
+    put_others(t, &c, near, all);
 }
 
 BY_ROWS(tile, tile_of)
