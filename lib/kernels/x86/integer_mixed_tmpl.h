@@ -175,6 +175,20 @@ INLINE void sum_up(const struct panel *p, const unsigned rows, const uint8_t *a,
         sized_step(rows, a + at[0], a_row, b, sum);
 }
 
+/* Sums that have fractions; apart, for what is not used here costs the others registers. */
+static __attribute__((noinline)) void put_fractions(const struct panel *p, unsigned rows,
+                                                    IV (*sum)[PARTS], size_t n, uint8_t *out,
+                                                    size_t out_row)
+{
+    const bool whole = n == COLS;
+    if (rows == ROWS)
+        leave_rows(&p->ends, p->scale, p->fraction, ROWS, sum, whole, n, out, out_row);
+    else if (rows == FEW)
+        leave_rows(&p->ends, p->scale, p->fraction, FEW, sum, whole, n, out, out_row);
+    else
+        leave_rows(&p->ends, p->scale, p->fraction, 1, sum, whole, n, out, out_row);
+}
+
 INLINE void tile_to_bytes(const struct panel *p, const unsigned rows, const uint8_t *a,
                           size_t a_row, const bool whole, size_t n, uint8_t *out, size_t out_row)
 {
@@ -182,10 +196,17 @@ INLINE void tile_to_bytes(const struct panel *p, const unsigned rows, const uint
     sum_up(p, rows, a, a_row, sum);
     /* What the end needs is read from memory again: kept in registers it would be stored and read around each loop above. */
     __asm__ volatile("" : : "r"(p) : "memory");
-    if (__builtin_expect(p->fractions, 0))
-        leave_rows(&p->ends, p->scale, p->fraction, rows, sum, whole, n, out, out_row);
-    else
+    if (!p->fractions) {
         leave_rows(&p->ends, p->scale, NULL, rows, sum, whole, n, out, out_row);
+        return;
+    }
+    IV all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (unsigned k = 0; k < PARTS; k++)
+            all[i][k] = sum[i][k];
+    put_fractions(p, rows, all, n, out, out_row);
 }
 
 INLINE void to_bytes(const struct ox_integer_mixed *m, const struct panel *p, size_t at,

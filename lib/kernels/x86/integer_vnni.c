@@ -54,24 +54,60 @@ are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned pa
     return !_mm512_cmpgt_epu32_mask(beyond, _mm512_set1_epi32((1 << 24) - 1));
 }
 
-/* A tile's part of a list, a column each. */
-static inline __attribute__((always_inline)) void
-list_of(const struct ox_integer_tile *t, const unsigned parts, const float *list, __m512 *out)
+/* Of the fours of bytes_of(). */
+static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+
+/* Rows of sums that have fractions, or more bits than a float; apart, for what is not used here costs the others registers. */
+static __attribute__((noinline)) void put_others(const struct ox_integer_tile *t, unsigned first,
+                                                 unsigned rows, unsigned parts, bool near,
+                                                 __m512i (*sum)[IP])
 {
+    if (!near) {
+        ox_integer_leave_tile(t, first, rows, (const int32_t *)(const void *)sum, IP * IW);
+        return;
+    }
+    const struct ends e = ends_of(t->end);
+    const __m512i order = _mm512_loadu_si512(places);
+    __m512 scale[IP], fraction[IP];
+    for (unsigned k = 0; k < parts; k++) {
+        scale[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->scale + t->col + k * IW);
+        fraction[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->fraction + t->col + k * IW);
+    }
+    for (unsigned i = 0; i < rows; i++) {
+        __m512i whole[IP];
 #pragma GCC unroll 4
-    for (unsigned k = 0; k < parts; k++)
-        out[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), list + t->col + k * IW);
+        for (unsigned k = 0; k < IP; k++)
+            whole[k] = k < parts ? near_of(&e, floats_of(sum[i][k], &fraction[k]), scale[k])
+                                 : _mm512_setzero_si512();
+        _mm512_mask_storeu_epi8(t->out + (first + i) * t->out_row, columns_of(t),
+                                _mm512_permutexvar_epi32(order, bytes_of(&e, whole)));
+    }
 }
 
-/* As many rows at a time become bytes as fill a vector. fraction NULL: none. */
-static inline __attribute__((always_inline)) void
-put_bytes(const struct ox_integer_tile *t, const unsigned first, const unsigned rows,
-          const unsigned parts, __m512i (*sum)[IP], const __m512 *scale, const __m512 *fraction)
+/* As many rows at a time become bytes as fill a vector. */
+static inline __attribute__((always_inline)) void end_rows(const struct ox_integer_tile *t,
+                                                           const unsigned first,
+                                                           const unsigned rows,
+                                                           const unsigned parts, __m512i (*sum)[IP])
 {
     const struct ends e = ends_of(t->end);
     const __mmask64 mask = columns_of(t);
-    static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    __m512 scale[IP];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < parts; k++)
+        scale[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->scale + t->col + k * IW);
     const __m512i order = _mm512_loadu_si512(places);
+    const bool near = are_near(t, rows, parts, (const __m512i(*)[IP])sum, scale);
+    if (__builtin_expect(!near || t->end->fraction, 0)) {
+        __m512i all[IR][IP];
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 4
+            for (unsigned k = 0; k < parts; k++)
+                all[i][k] = sum[i][k];
+        put_others(t, first, rows, parts, near, all);
+        return;
+    }
     const size_t row = t->out_row;
     const unsigned together = IP / parts;
     uint8_t *out = t->out + first * row;
@@ -80,8 +116,8 @@ put_bytes(const struct ox_integer_tile *t, const unsigned first, const unsigned 
         __m512i whole[IP];
 #pragma GCC unroll 4
         for (unsigned k = 0; k < IP; k++) {
-            const unsigned at = i + k / parts < rows ? i + k / parts : i, j = k % parts;
-            whole[k] = near_of(&e, floats_of(sum[at][j], fraction ? fraction + j : NULL), scale[j]);
+            const unsigned at = i + k / parts < rows ? i + k / parts : i;
+            whole[k] = near_of(&e, floats_of(sum[at][k % parts], NULL), scale[k % parts]);
         }
         const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(&e, whole));
         if (parts == IP) {
@@ -98,31 +134,6 @@ put_bytes(const struct ox_integer_tile *t, const unsigned first, const unsigned 
             _mm256_mask_storeu_epi8(out + r * row - at, (__mmask32)mask << at,
                                     lane < 2 * IW ? low_bytes : high_bytes);
         }
-    }
-}
-
-static inline __attribute__((always_inline)) void end_rows(const struct ox_integer_tile *t,
-                                                           const unsigned first,
-                                                           const unsigned rows,
-                                                           const unsigned parts, __m512i (*sum)[IP])
-{
-    __m512 scale[IP], fraction[IP];
-    list_of(t, parts, t->end->scale, scale);
-    if (__builtin_expect(!are_near(t, rows, parts, (const __m512i(*)[IP])sum, scale), 0)) {
-        __m512i all[IR][IP];
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < rows; i++)
-#pragma GCC unroll 4
-            for (unsigned k = 0; k < parts; k++)
-                all[i][k] = sum[i][k];
-        ox_integer_leave_tile(t, first, rows, (const int32_t *)(const void *)all, IP * IW);
-        return;
-    }
-    if (__builtin_expect(t->end->fraction != NULL, 0)) {
-        list_of(t, parts, t->end->fraction, fraction);
-        put_bytes(t, first, rows, parts, sum, scale, fraction);
-    } else {
-        put_bytes(t, first, rows, parts, sum, scale, NULL);
     }
 }
 
