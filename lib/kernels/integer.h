@@ -52,13 +52,15 @@ enum ox_integer_out { OX_INTEGER_U8, OX_INTEGER_S8, OX_INTEGER_F32, OX_INTEGER_I
 /* A row of sums on its way out: t = sums[j] + offset[j] - row_term *
  * weight_zero[j]; 8 bits: the nearest integer (half to even) of the exact t *
  * scale[j] (in double) plus zero, within [lo, hi]; floats: t * scale[j] + bias[j], within [lo_f,
- * hi_f]; I32: t. */
+ * hi_f]; I32: t. Where there are fractions, t + fraction[j], rounded to a float, is in the place of a t of no more than a float's bits,
+ * for 8 bits. */
 struct ox_integer_end {
     enum ox_integer_out type;
     const int32_t *offset;      /* NULL: 0 */
     const int32_t *weight_zero; /* NULL: 0; of the weights as packed */
     const float *scale;         /* a column each */
     const float *bias;          /* floats only; NULL: 0 */
+    const float *fraction;      /* of a unit of t, at most a half; NULL: 0 */
     int32_t zero, lo, hi;       /* of the result's type; lo = zero for a Relu */
     float lo_f, hi_f;
     const struct ox_integer_residual *residual; /* of ox_integer_conv_run() alone; NULL */

@@ -85,6 +85,13 @@ static float clamp(float x, float lo, float hi)
     return hi < x ? hi : x;
 }
 
+/* A sum of more bits than a float stays as it is. */
+static double with_fraction(int32_t sum, float fraction)
+{
+    const float near = (float)sum, with = near + fraction;
+    return (double)sum + ((double)with - (double)near);
+}
+
 static void finish(size_t n, const int32_t *sums, int32_t row_term,
                    const struct ox_integer_end *end, void *out)
 {
@@ -102,7 +109,8 @@ static void finish(size_t n, const int32_t *sums, int32_t row_term,
             ((float *)out)[j] = clamp(end->bias ? x + end->bias[j] : x, end->lo_f, end->hi_f);
             continue;
         }
-        double x = (double)(int32_t)t * (double)end->scale[j];
+        double x =
+            with_fraction((int32_t)t, end->fraction ? end->fraction[j] : 0) * (double)end->scale[j];
         x = x > end->lo - end->zero ? x : end->lo - end->zero;
         x = x < end->hi - end->zero ? x : end->hi - end->zero;
         const int32_t y = (int32_t)lrint(x) + end->zero;

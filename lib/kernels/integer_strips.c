@@ -72,9 +72,11 @@ static void copy_segment(const struct ox_integer_core *k, const uint8_t *from, s
     const size_t full = ox_integer_segment(k), row = k->copy_row, pixel = k->pixel;
     const size_t reach = (n - 1) * pixel + ox_round_up(k->depth, OX_INTEGER_OVER);
     if (k->depth < SHORT && reach <= (size_t)(k->end_of_in - from)) {
-        for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER)
+        for (size_t p = 0; p < k->depth; p += OX_INTEGER_OVER) {
+#pragma GCC unroll 4
             for (size_t i = 0; i < n; i++)
                 memcpy(to + i * row + p, from + i * pixel + p, OX_INTEGER_OVER);
+        }
         return;
     }
     for (size_t i = 0; i < n; i++, from += pixel, to += row) {

@@ -34,6 +34,7 @@ struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t
     out.weight_zero = end->weight_zero ? end->weight_zero + col : NULL;
     out.scale = end->scale ? end->scale + col : NULL;
     out.bias = end->bias ? end->bias + col : NULL;
+    out.fraction = end->fraction ? end->fraction + col : NULL;
     return out;
 }
 
@@ -52,9 +53,8 @@ void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *
 void ox_integer_leave_tile(const struct ox_integer_tile *t, unsigned first, unsigned rows,
                            const int32_t *sums, size_t ld)
 {
-    struct ox_integer_end end = *t->end;
+    struct ox_integer_end end = ox_integer_end_at(t->end, t->col);
     end.offset = NULL;
-    end.scale += t->col;
     const struct ox_integer_sums s = {.rows = rows,
                                       .n = t->cols,
                                       .sums = sums,

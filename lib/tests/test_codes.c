@@ -164,6 +164,48 @@ START_TEST(convolutions_and_sums_stay_in_codes)
 }
 END_TEST
 
+/* Biases of whole halves of the sums' unit: every other result is a tie between two codes. */
+START_TEST(float_biases_are_not_rounded_to_units)
+{
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "w = DequantizeLinear(w0, ws) c = Conv <pads = [1,1,1,1]> (b, w, c0) "
+               "d = QuantizeLinear(c, t, z) e = DequantizeLinear(d, t, z) "
+               "v = DequantizeLinear(v0, ws) f = Conv <group = 40> (e, v, c0) "
+               "g = QuantizeLinear(f, t, o) h = DequantizeLinear(g, t, o) "
+               "p = DequantizeLinear(p0, ws) i = Conv(h, p, c1) "
+               "k = QuantizeLinear(i, t, o) y = DequantizeLinear(k, t, o) }",
+               CONSTANTS({"int8[40,3,3,3] w0", -3, 3}, {"int8[40,1,3,3] v0", -2, 2},
+                         {"int8[70,40,1,1] p0", -1, 1}, {"float[1] ws", 16, 16},
+                         {"float[40] c0", -99, 99}, {"float[70] c1", -99, 99}, {"float[1] s", 8, 8},
+                         {"float[1] t", 8, 8}, {"uint8[1] z", 121, 121}, {"uint8[1] o", 93, 93}),
+               (struct shape){4, {2, 3, 9, 8}}, 0,
+               WANT({"IntegerConv", 3}, {"QuantizeLinear", 1}, {"DequantizeLinear", 1}));
+    check_same("g (float[2,5,24] x) => (float[A,B,C] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "w = DequantizeLinear(w0, ws) m = MatMul(b, w) c = Add(m, c0) "
+               "d = QuantizeLinear(c, s, z) y = DequantizeLinear(d, s, z) }",
+               CONSTANTS({"int8[24,17] w0", -3, 3}, {"float[1] ws", 16, 16},
+                         {"float[17] c0", -99, 99}, {"float[1] s", 8, 8}, {"uint8[1] z", 121, 121}),
+               (struct shape){3, {2, 5, 24}}, 0,
+               WANT({"IntegerMatMul", 1}, {"QuantizeLinear", 1}, {"DequantizeLinear", 1}));
+}
+END_TEST
+
+/* ... and of so many units that 32 bits cannot count them. */
+START_TEST(biases_without_room_for_sums_keep_a_convolution_in_floats)
+{
+    check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+               "w = DequantizeLinear(w0, s) c = Conv (b, w, c0) "
+               "d = QuantizeLinear(c, t, z) y = DequantizeLinear(d, t, z) }",
+               CONSTANTS({"int8[4,3,3,3] w0", -3, 3}, {"float[4] c0", 1 << 30, 1 << 30},
+                         {"float[1] s", 1, 1}, {"uint8[1] z", 121, 121},
+                         {"float[1] t", 1 << 28, 1 << 28}),
+               (struct shape){4, {2, 3, 9, 8}}, 0, WANT({"IntegerConv", 0}));
+}
+END_TEST
+
 /* A network of QLinear operators: pixel by pixel, with one turn of the map at either end. */
 START_TEST(convolutions_of_volumes_stay_in_codes)
 {
@@ -638,6 +680,8 @@ int main(void)
     Suite *suite = suite_create("codes");
     TCase *tests = tcase_create("codes");
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
+    tcase_add_test(tests, float_biases_are_not_rounded_to_units);
+    tcase_add_test(tests, biases_without_room_for_sums_keep_a_convolution_in_floats);
     tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(tests, rows_have_factors_of_their_own);
     tcase_add_test(tests, floats_on_a_grid_stay_in_runs);

@@ -44,7 +44,7 @@ static int32_t value(const uint8_t *p, bool is_signed)
 
 struct numbers {
     int32_t *offset, *weight_zero, *bias;
-    float *scale, *shift;
+    float *scale, *shift, *fraction;
     int32_t za, zw;
     bool a_signed, w_signed;
 };
@@ -59,7 +59,8 @@ static struct numbers numbers_new(struct dice *d, size_t n, bool weight_zeros)
     x.bias = calloc(n, sizeof *x.bias);
     x.scale = calloc(n, sizeof *x.scale);
     x.shift = calloc(n, sizeof *x.shift);
-    ck_assert(x.offset && x.weight_zero && x.bias && x.scale && x.shift);
+    x.fraction = calloc(n, sizeof *x.fraction);
+    ck_assert(x.offset && x.weight_zero && x.bias && x.scale && x.shift && x.fraction);
     const bool large = !dice_between(d, 0, 7); /* sums of more bits than a float has */
     const float unit = large ? 1e-7f : dice_between(d, 0, 7) ? 0.01f : 1;
     for (size_t j = 0; j < n; j++) {
@@ -68,6 +69,7 @@ static struct numbers numbers_new(struct dice *d, size_t n, bool weight_zeros)
         x.weight_zero[j] = weight_zeros ? (int32_t)dice_between(d, 0, 255) - 128 : 0;
         x.scale[j] = fabsf(dice_float(d)) * unit;
         x.shift[j] = dice_float(d);
+        x.fraction[j] = dice_between(d, 0, 3) ? remainderf(dice_float(d), 1) : 0.5f;
     }
     return x;
 }
@@ -79,6 +81,7 @@ static void numbers_free(struct numbers *x)
     free(x->bias);
     free(x->scale);
     free(x->shift);
+    free(x->fraction);
 }
 
 static struct ox_integer_end random_end(struct dice *d, const struct numbers *x, bool weight_zeros)
@@ -88,6 +91,7 @@ static struct ox_integer_end random_end(struct dice *d, const struct numbers *x,
                                  .weight_zero = weight_zeros ? x->weight_zero : NULL,
                                  .scale = x->scale,
                                  .bias = dice_between(d, 0, 1) ? x->shift : NULL,
+                                 .fraction = dice_between(d, 0, 2) ? NULL : x->fraction,
                                  .lo_f = dice_between(d, 0, 1) ? 0 : -INFINITY,
                                  .hi_f = INFINITY};
     const int32_t low = end.type == OX_INTEGER_S8 ? -128 : 0;
@@ -106,7 +110,10 @@ static void check_one(const struct ox_integer_end *end, int32_t sum, size_t j, c
         const float x = (float)sum * end->scale[j], y = end->bias ? x + end->bias[j] : x;
         ck_assert(((const float *)out)[at] == (y < end->lo_f ? end->lo_f : y));
     } else {
-        double want = rint((double)sum * (double)end->scale[j]) + end->zero;
+        double exact = sum;
+        if (end->fraction && abs(sum) < 1 << 24)
+            exact = (double)((float)sum + end->fraction[j]);
+        double want = rint(exact * (double)end->scale[j]) + end->zero;
         want = want < end->lo ? end->lo : want > end->hi ? end->hi : want;
         ck_assert_int_eq(value((const uint8_t *)out + at, end->type == OX_INTEGER_S8),
                          (int32_t)want);
@@ -522,6 +529,35 @@ START_TEST(rows_of_sums_leave_as_plain_c_lets_them)
 }
 END_TEST
 
+/* A column's number is `far` or more from what lies halfway between codes: results of up to 256 steps are known to 2e-5 of one. */
+START_TEST(fractions_decide_what_is_close_to_a_tie)
+{
+    enum { N = 100 };
+    struct dice d = {(uint64_t)_i * 71 + 1};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    const double far = 2e-5;
+    int32_t sums[N], offset[N];
+    float scale[N], fraction[N];
+    uint8_t want[N], out[N];
+    for (size_t j = 0; j < N; j++) {
+        const double unit = 2e-4 + 1e-2 * fabs((double)dice_float(&d));
+        const double code = (double)dice_between(&d, 0, 253);
+        const double above =
+            (1 + fabs((double)dice_float(&d))) * (dice_between(&d, 0, 1) ? far : -far);
+        scale[j] = (float)unit;
+        sums[j] = (int32_t)dice_between(&d, 0, 60000) - 30000;
+        const double bias = (code + 0.5 + above) / (double)scale[j] - sums[j];
+        offset[j] = (int32_t)rint(bias);
+        fraction[j] = (float)(bias - offset[j]);
+        want[j] = (uint8_t)(code + (above > 0));
+    }
+    const struct ox_integer_end end = {
+        .type = OX_INTEGER_U8, .offset = offset, .scale = scale, .fraction = fraction, .hi = 255};
+    t->finish(N, sums, 0, &end, out);
+    ck_assert_mem_eq(want, out, N);
+}
+END_TEST
+
 START_TEST(sums_of_the_largest_products_do_not_saturate)
 {
     enum { K = 4096 };
@@ -611,6 +647,7 @@ int main(void)
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, a_right_side_that_lies_as_it_is_gives_exact_products, 0, 400);
     tcase_add_loop_test(tc, rows_of_sums_leave_as_plain_c_lets_them, 0, 40);
+    tcase_add_loop_test(tc, fractions_decide_what_is_close_to_a_tie, 0, 200);
     tcase_add_test(tc, sums_of_the_largest_products_do_not_saturate);
     tcase_add_loop_test(tc, sums_of_the_largest_convolutions_are_exact, 0, 16);
     suite_add_tcase(s, tc);

@@ -111,6 +111,22 @@ static struct ox_value *bias_of(struct ox_rewrite *rw, struct ox_value *value, i
                                              : float_list(rw, value, n);
 }
 
+/* Whether a bias leaves room for sums beside it, in their units, where they become codes. Units are tiny where a channel's weights are
+ * 0. */
+static bool has_room(struct ox_rewrite *rw, const struct ox_value *list, const struct ox_codes *x,
+                     const struct ox_codes *w, const struct sink *sink)
+{
+    const struct ox_tensor *bias = list && sink->taken ? ox_const_floats(rw, list) : NULL;
+    const struct ox_tensor *scale = bias ? ox_const_floats(rw, w->scale) : NULL;
+    for (size_t j = 0; scale && j < bias->n; j++) {
+        const double unit =
+            x->scale_is * (double)((const float *)scale->data)[scale->n > 1 ? j : 0];
+        if (!(fabs((double)((const float *)bias->data)[j]) < unit * (1 << 30)))
+            return false;
+    }
+    return true;
+}
+
 /* ---- Convolutions and products ------------------------------------------------------------------------------------ */
 
 static void become(struct ox_rewrite *rw, struct ox_node *node, const char *op_type,
@@ -158,9 +174,10 @@ static bool on_conv(struct ox_rewrite *rw, struct ox_node *node)
         return false;
     if (!has_few_taps(node, weights) || weights->dims[1] < 1)
         return false;
-    if (bias && !(list = bias_of(rw, bias, weights->dims[0], &x, &w)))
-        return false;
     const struct sink sink = follow(rw, node->outputs[0]);
+    if (bias && (!(list = bias_of(rw, bias, weights->dims[0], &x, &w)) ||
+                 !has_room(rw, list, &x, &w, &sink)))
+        return false;
     become(rw, node, "IntegerConv", &x, &w, list, &sink);
     return true;
 }
@@ -228,7 +245,12 @@ static bool on_matmul(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_stored *weights = ox_rw_stored(rw, b.codes);
     struct ox_node *add =
         weights && weights->rank == 2 ? added(rw, node, weights->dims[!turned], &list) : NULL;
-    const struct sink sink = follow(rw, add ? add->outputs[0] : node->outputs[0]);
+    struct sink sink = follow(rw, add ? add->outputs[0] : node->outputs[0]);
+    if (add && !has_room(rw, list, &a, &b, &sink)) {
+        add = NULL;
+        list = NULL;
+        sink = follow(rw, node->outputs[0]);
+    }
     if (add)
         ox_rw_remove(rw, add);
     if (turned)
@@ -250,9 +272,10 @@ static bool on_gemm(struct ox_rewrite *rw, struct ox_node *node)
     const struct ox_stored *weights = ox_rw_stored(rw, b.codes);
     if (!weights || weights->rank != 2)
         return false;
-    if (bias && !(list = bias_of(rw, bias, weights->dims[!turned], &a, &b)))
-        return false;
     const struct sink sink = follow(rw, node->outputs[0]);
+    if (bias && (!(list = bias_of(rw, bias, weights->dims[!turned], &a, &b)) ||
+                 !has_room(rw, list, &a, &b, &sink)))
+        return false;
     become(rw, node, "IntegerMatMul", &a, &b, list, &sink);
     return true;
 }

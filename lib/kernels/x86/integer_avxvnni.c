@@ -55,9 +55,25 @@ INLINE bool are_near(const struct ox_integer_tile *t, const struct columns *c, c
     return _mm256_testz_si256(beyond, _mm256_set1_epi32(-(1 << 24)));
 }
 
-static __attribute__((noinline)) void put_far(const struct ox_integer_tile *t, const __m256i *sums)
+/* Sums that have fractions, or more bits than a float. */
+static __attribute__((noinline)) void put_others(const struct ox_integer_tile *t,
+                                                 const struct columns *c, bool near,
+                                                 __m256i (*sum)[PARTS])
 {
-    ox_integer_leave_tile(t, 0, t->rows, (const int32_t *)(const void *)sums, COLS);
+    if (!near) {
+        ox_integer_leave_tile(t, 0, t->rows, (const int32_t *)(const void *)sum, COLS);
+        return;
+    }
+    float list[COLS] = {0};
+    memcpy(list, t->end->fraction + t->col, t->cols * sizeof *list);
+    const __m256 fraction[PARTS] = {_mm256_loadu_ps(list), _mm256_loadu_ps(list + LANES)};
+    const bool whole = t->cols == COLS;
+    uint8_t *out = t->out;
+    unsigned i = 0;
+    for (; i + 2 <= t->rows; i += 2, out += 2 * t->out_row)
+        leave_rows(&c->ends, c->scale, fraction, 2, sum + i, whole, t->cols, out, t->out_row);
+    if (i < t->rows)
+        leave_rows(&c->ends, c->scale, fraction, 1, sum + i, whole, t->cols, out, t->out_row);
 }
 
 INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const unsigned parts)
@@ -77,8 +93,9 @@ INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const 
         put_sums(t, rows, parts, sum);
         return;
     }
-    if (are_near(t, &c, rows, parts, sum)) {
-        leave_rows(&c.ends, c.scale, rows, sum, t->cols == COLS, t->cols, t->out, t->out_row);
+    const bool near = are_near(t, &c, rows, parts, sum);
+    if (near && !t->end->fraction) {
+        leave_rows(&c.ends, c.scale, NULL, rows, sum, t->cols == COLS, t->cols, t->out, t->out_row);
         return;
     }
     __m256i all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */
@@ -87,7 +104,7 @@ INLINE void tile_of(const struct ox_integer_tile *t, const unsigned rows, const 
         all[i][0] = sum[i][0];
         all[i][1] = sum[i][1];
     }
-    put_far(t, all[0]);
+    put_others(t, &c, near, all);
 }
 
 BY_ROWS(tile, tile_of)

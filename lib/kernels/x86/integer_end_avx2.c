@@ -11,7 +11,7 @@ struct columns {
     const int32_t *weight_zero;
     __m256i mask; /* of the last part */
     __m256i offset[PARTS];
-    __m256 scale[PARTS];
+    __m256 scale[PARTS], fraction[PARTS];
 };
 
 /* Eight columns, of which a part may be cut: what is behind them is 0 and not read. */
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) __m256 eight_floats(const float *x,
 
 static inline __attribute__((always_inline)) struct columns
 columns_at(const struct ox_integer_end *end, size_t at, size_t n, const unsigned parts,
-           const bool cut)
+           const bool cut, const bool fractions)
 {
     struct columns c = {.at = at, .weight_zero = end->weight_zero};
     c.mask = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n - (int)(parts - 1) * LANES),
@@ -41,6 +41,8 @@ columns_at(const struct ox_integer_end *end, size_t at, size_t n, const unsigned
         const bool last = cut && k + 1 == parts;
         c.offset[k] = end->offset ? eight(end->offset + j, c.mask, last) : _mm256_setzero_si256();
         c.scale[k] = end->scale ? eight_floats(end->scale + j, c.mask, last) : _mm256_setzero_ps();
+        c.fraction[k] =
+            fractions ? eight_floats(end->fraction + j, c.mask, last) : _mm256_setzero_ps();
     }
     return c;
 }
@@ -63,9 +65,10 @@ static inline __attribute__((always_inline)) __m256i sums_of(const struct ox_int
  * float. */
 static inline __attribute__((always_inline)) void
 to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const struct ends *e,
-         size_t at, size_t n, const unsigned parts, const bool cut, const bool zeros)
+         size_t at, size_t n, const unsigned parts, const bool cut, const bool zeros,
+         const bool fractions)
 {
-    const struct columns c = columns_at(end, at, n, parts, cut);
+    const struct columns c = columns_at(end, at, n, parts, cut, fractions);
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const __m256i most = _mm256_set1_epi32((1 << 24) - 1);
     uint8_t *out = (uint8_t *)s->out + at;
@@ -78,14 +81,14 @@ to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, cons
                 continue;
             x[k] = sums_of(s, i, &c, k, cut && k + 1 == parts, zeros);
             beyond = _mm256_or_si256(beyond, _mm256_abs_epi32(x[k]));
-            whole[k] = whole_of(e, x[k], c.scale[k]);
+            whole[k] = whole_of(e, floats_of(x[k], fractions ? &c.fraction[k] : NULL), c.scale[k]);
         }
         /* INT32_MIN is its own size */
         const __m256i wide = _mm256_or_si256(_mm256_cmpgt_epi32(beyond, most), beyond);
         if (__builtin_expect(_mm256_movemask_ps(_mm256_castsi256_ps(wide)), 0)) {
 #pragma GCC unroll 4
             for (unsigned k = 0; k < parts; k++)
-                whole[k] = whole_in_double(e, x[k], c.scale[k]);
+                whole[k] = whole_in_double(e, x[k], c.fraction[k], c.scale[k]);
         }
         const __m256i bytes = _mm256_permutevar8x32_epi32(bytes_of(e, whole), order);
         if (!cut && parts == PARTS)
@@ -97,22 +100,23 @@ to_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, cons
     }
 }
 
-static inline __attribute__((always_inline)) void
-all_bytes(const struct ox_integer_sums *s, const struct ox_integer_end *end, const bool zeros)
+static inline __attribute__((always_inline)) void all_bytes(const struct ox_integer_sums *s,
+                                                            const struct ox_integer_end *end,
+                                                            const bool zeros, const bool fractions)
 {
     const struct ends e = ends_of(end);
     size_t j = 0;
     for (; j + COLS <= s->n; j += COLS)
-        to_bytes(s, end, &e, j, COLS, PARTS, false, zeros);
+        to_bytes(s, end, &e, j, COLS, PARTS, false, zeros, fractions);
     if (s->n - j >= COLS / 2) {
-        to_bytes(s, end, &e, j, COLS / 2, PARTS / 2, false, zeros);
+        to_bytes(s, end, &e, j, COLS / 2, PARTS / 2, false, zeros, fractions);
         j += COLS / 2;
     }
     const size_t left = s->n - j;
     if (left > LANES)
-        to_bytes(s, end, &e, j, left, 2, true, zeros);
+        to_bytes(s, end, &e, j, left, 2, true, zeros, fractions);
     else if (left)
-        to_bytes(s, end, &e, j, left, 1, true, zeros);
+        to_bytes(s, end, &e, j, left, 1, true, zeros, fractions);
 }
 
 /* Eight columns. */
@@ -121,7 +125,7 @@ static inline __attribute__((always_inline)) void to_words(const struct ox_integ
                                                            size_t at, const bool cut,
                                                            const bool zeros)
 {
-    const struct columns c = columns_at(end, at, s->n - at, 1, cut);
+    const struct columns c = columns_at(end, at, s->n - at, 1, cut, false);
     const __m256 lo = _mm256_set1_ps(end->lo_f), hi = _mm256_set1_ps(end->hi_f);
     const __m256 bias = end->bias ? eight_floats(end->bias + at, c.mask, cut)
                                   : _mm256_set1_ps(-0.0F); /* adding it changes nothing */
@@ -152,10 +156,12 @@ all_words(const struct ox_integer_sums *s, const struct ox_integer_end *end, con
 static void leave(const struct ox_integer_sums *s, const struct ox_integer_end *end)
 {
     const bool bytes = end->type == OX_INTEGER_U8 || end->type == OX_INTEGER_S8;
-    if (bytes && end->weight_zero)
-        all_bytes(s, end, true);
+    if (bytes && end->fraction)
+        all_bytes(s, end, end->weight_zero, true);
+    else if (bytes && end->weight_zero)
+        all_bytes(s, end, true, false);
     else if (bytes)
-        all_bytes(s, end, false);
+        all_bytes(s, end, false, false);
     else if (end->weight_zero)
         all_words(s, end, true);
     else

@@ -19,26 +19,40 @@ struct ends {
     bool is_signed;
 };
 
+static inline __m256d half_of(__m256 x, unsigned half)
+{
+    return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(x, 1) : _mm256_castps256_ps128(x));
+}
+
 /* As whole_of(), where a sum has more bits than a float. */
 static __attribute__((noinline, unused)) __m256i whole_in_double(const struct ends *e, __m256i sums,
-                                                                 __m256 scale)
+                                                                 __m256 fraction, __m256 scale)
 {
     const __m256d most = _mm256_set1_pd(1 << 20), least = _mm256_set1_pd(-(1 << 20));
+    const __m256 near = _mm256_cvtepi32_ps(sums), with = _mm256_add_ps(near, fraction);
     __m128i out[2];
     for (unsigned half = 0; half < 2; half++) {
         const __m128i x = half ? _mm256_extracti128_si256(sums, 1) : _mm256_castsi256_si128(sums);
-        const __m128 by = half ? _mm256_extractf128_ps(scale, 1) : _mm256_castps256_ps128(scale);
-        const __m256d y = _mm256_mul_pd(_mm256_cvtepi32_pd(x), _mm256_cvtps_pd(by));
+        const __m256d more = _mm256_sub_pd(half_of(with, half), half_of(near, half));
+        const __m256d y =
+            _mm256_mul_pd(_mm256_add_pd(_mm256_cvtepi32_pd(x), more), half_of(scale, half));
         out[half] = _mm256_cvtpd_epi32(_mm256_min_pd(_mm256_max_pd(y, least), most));
     }
     return _mm256_add_epi32(_mm256_set_m128i(out[1], out[0]),
                             _mm256_sub_epi32(_mm256_castps_si256(e->whole), e->less));
 }
 
-/* The nearest integers plus zero, or what is beyond 16 bits like them. NaN is the least. */
-static inline __m256i whole_of(const struct ends *e, __m256i sums, __m256 scale)
+/* Sums as floats, with their columns' fractions; NULL: none. */
+static inline __attribute__((always_inline)) __m256 floats_of(__m256i sums, const __m256 *fraction)
 {
-    const __m256 x = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), scale, e->whole);
+    const __m256 x = _mm256_cvtepi32_ps(sums);
+    return fraction ? _mm256_add_ps(x, *fraction) : x;
+}
+
+/* The nearest integers plus zero, or what is beyond 16 bits like them. NaN is the least. */
+static inline __m256i whole_of(const struct ends *e, __m256 sums, __m256 scale)
+{
+    const __m256 x = _mm256_fmadd_ps(sums, scale, e->whole);
     return _mm256_sub_epi32(_mm256_castps_si256(_mm256_max_ps(x, e->least)), e->less);
 }
 
@@ -66,19 +80,22 @@ INLINE void store_row(uint8_t *out, __m128i bytes, const bool whole, size_t n)
 }
 
 /* Rows of sums of sixteen columns, two at a time, to bytes. */
-INLINE void leave_rows(const struct ends *e, const __m256 *scale, const unsigned rows,
-                       __m256i (*sum)[2], const bool whole, size_t n, uint8_t *out, size_t out_row)
+INLINE void leave_rows(const struct ends *e, const __m256 *scale, const __m256 *fraction,
+                       const unsigned rows, __m256i (*sum)[2], const bool whole, size_t n,
+                       uint8_t *out, size_t out_row)
 {
 #pragma GCC unroll 3
     for (unsigned i = 0; i < rows; i += 2, out += 2 * out_row) {
-        const unsigned next = i + 1 < rows ? i + 1 : i;
-        const __m256i two[] = {whole_of(e, sum[i][0], scale[0]), whole_of(e, sum[i][1], scale[1]),
-                               whole_of(e, sum[next][0], scale[0]),
-                               whole_of(e, sum[next][1], scale[1])};
+        __m256i two[4];
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < 4; k++) {
+            const __m256i x = sum[i + k / 2 < rows ? i + k / 2 : i][k % 2];
+            two[k] = whole_of(e, floats_of(x, fraction ? fraction + k % 2 : NULL), scale[k % 2]);
+        }
         const __m256i bytes = _mm256_permutevar8x32_epi32(
             bytes_of(e, two), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
         store_row(out, _mm256_castsi256_si128(bytes), whole, n);
-        if (next > i)
+        if (i + 1 < rows)
             store_row(out + out_row, _mm256_extracti128_si256(bytes, 1), whole, n);
     }
 }

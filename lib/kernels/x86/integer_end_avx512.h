@@ -17,33 +17,47 @@ struct ends {
     bool is_signed;
 };
 
+static inline __m512d half_of(__m512 x, unsigned half)
+{
+    return _mm512_cvtps_pd(half ? _mm512_extractf32x8_ps(x, 1) : _mm512_castps512_ps256(x));
+}
+
 /* As whole_of(), where a sum has more bits than a float. */
 static __attribute__((noinline, unused)) __m512i whole_in_double(const struct ends *e, __m512i sums,
-                                                                 __m512 scale)
+                                                                 __m512 fraction, __m512 scale)
 {
     const __m512d most = _mm512_set1_pd(1 << 20), least = _mm512_set1_pd(-(1 << 20));
+    const __m512 near = _mm512_cvtepi32_ps(sums), with = _mm512_add_ps(near, fraction);
     __m256i out[2];
     for (unsigned half = 0; half < 2; half++) {
         const __m256i x = half ? _mm512_extracti64x4_epi64(sums, 1) : _mm512_castsi512_si256(sums);
-        const __m256 by = half ? _mm512_extractf32x8_ps(scale, 1) : _mm512_castps512_ps256(scale);
-        const __m512d y = _mm512_mul_pd(_mm512_cvtepi32_pd(x), _mm512_cvtps_pd(by));
+        const __m512d more = _mm512_sub_pd(half_of(with, half), half_of(near, half));
+        const __m512d y =
+            _mm512_mul_pd(_mm512_add_pd(_mm512_cvtepi32_pd(x), more), half_of(scale, half));
         out[half] = _mm512_cvtpd_epi32(_mm512_min_pd(_mm512_max_pd(y, least), most));
     }
     const __m512i whole = _mm512_inserti64x4(_mm512_castsi256_si512(out[0]), out[1], 1);
     return _mm512_add_epi32(whole, _mm512_sub_epi32(_mm512_castps_si512(e->whole), e->less));
 }
 
-/* The nearest integers plus zero, or what is beyond 16 bits like them. NaN is the least. */
-static inline __m512i whole_of(const struct ends *e, __m512i sums, __m512 scale)
+/* Sums as floats, with their columns' fractions; NULL: none. */
+static inline __attribute__((always_inline)) __m512 floats_of(__m512i sums, const __m512 *fraction)
 {
-    const __m512 x = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, e->whole);
+    const __m512 x = _mm512_cvtepi32_ps(sums);
+    return fraction ? _mm512_add_ps(x, *fraction) : x;
+}
+
+/* The nearest integers plus zero, or what is beyond 16 bits like them. NaN is the least. */
+static inline __m512i whole_of(const struct ends *e, __m512 sums, __m512 scale)
+{
+    const __m512 x = _mm512_fmadd_ps(sums, scale, e->whole);
     return _mm512_sub_epi32(_mm512_castps_si512(_mm512_max_ps(x, e->least)), e->less);
 }
 
 /* The same of products below 2^22 in size. */
-static inline __m512i near_of(const struct ends *e, __m512i sums, __m512 scale)
+static inline __m512i near_of(const struct ends *e, __m512 sums, __m512 scale)
 {
-    const __m512 x = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, e->whole);
+    const __m512 x = _mm512_fmadd_ps(sums, scale, e->whole);
     return _mm512_sub_epi32(_mm512_castps_si512(x), e->less);
 }
 

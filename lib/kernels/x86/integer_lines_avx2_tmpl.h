@@ -74,7 +74,7 @@ struct block {
     struct ox_integer_end end;
     const __m256i *weights; /* of both ways to begin */
     __m256i offset[PARTS];
-    __m256 scale[PARTS];
+    __m256 scale[PARTS], fraction[PARTS];
     /* Of a line: */
     size_t taps, pixel[PAIRS * COLUMNS]; /* where a tap's pixels begin */
     const __m256i *line_weights;
@@ -86,7 +86,7 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
 {
     const size_t left = l->c->groups - at;
     int32_t offset[CHANNELS] = {0};
-    float scale[CHANNELS] = {0};
+    float scale[CHANNELS] = {0}, fraction[CHANNELS] = {0};
     b->at = at;
     b->n = left < CHANNELS ? left : CHANNELS;
     b->end = ox_integer_end_at(l->end, at);
@@ -95,8 +95,11 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
         memcpy(offset, b->end.offset, b->n * sizeof *offset);
     if (b->end.scale)
         memcpy(scale, b->end.scale, b->n * sizeof *scale);
+    if (b->end.fraction)
+        memcpy(fraction, b->end.fraction, b->n * sizeof *fraction);
     memcpy(b->offset, offset, sizeof offset);
     memcpy(b->scale, scale, sizeof scale);
+    memcpy(b->fraction, fraction, sizeof fraction);
     b->wide = false;
     for (size_t j = 0; j < CHANNELS; j++)
         b->wide |= offset[j] >= 1 << 23 || offset[j] <= -(1 << 23);
@@ -189,8 +192,9 @@ static void leave_words(const struct block *b, __m256i (*sums)[PARTS], size_t n,
     }
 }
 
-static inline __attribute__((always_inline)) void
-leave_bytes(const struct block *b, __m256i (*sums)[PARTS], size_t n, uint8_t *out)
+static inline __attribute__((always_inline)) void leave_bytes(const struct block *b,
+                                                              __m256i (*sums)[PARTS], size_t n,
+                                                              uint8_t *out, const bool fractions)
 {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const size_t step = b->l->c->out_pixel;
@@ -201,9 +205,10 @@ leave_bytes(const struct block *b, __m256i (*sums)[PARTS], size_t n, uint8_t *ou
 #pragma GCC unroll 4
         for (unsigned k = 0; k < 2 * PARTS; k++) {
             const __m256i x = sums[i + k / PARTS][k % PARTS];
+            const __m256 scale = b->scale[k % PARTS], *fraction = &b->fraction[k % PARTS];
             whole[k] = __builtin_expect(b->wide, 0)
-                           ? whole_in_double(b->ends, x, b->scale[k % PARTS])
-                           : whole_of(b->ends, x, b->scale[k % PARTS]);
+                           ? whole_in_double(b->ends, x, *fraction, scale)
+                           : whole_of(b->ends, floats_of(x, fractions ? fraction : NULL), scale);
         }
         const __m256i two = _mm256_permutevar8x32_epi32(bytes_of(b->ends, whole), order);
         bytes[i] = _mm256_castsi256_si128(two);
@@ -243,8 +248,10 @@ static inline __attribute__((always_inline)) void outputs(const struct block *b,
             }
         }
         const size_t left = n - i < OUTPUTS ? n - i : OUTPUTS;
-        if (bytes)
-            leave_bytes(b, sums, left, (uint8_t *)out);
+        if (bytes && __builtin_expect(b->end.fraction != NULL, 0))
+            leave_bytes(b, sums, left, (uint8_t *)out, true);
+        else if (bytes)
+            leave_bytes(b, sums, left, (uint8_t *)out, false);
         else
             leave_words(b, sums, left, out);
     }

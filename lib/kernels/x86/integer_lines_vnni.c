@@ -77,7 +77,7 @@ struct block {
     struct ox_integer_end end;
     size_t pixel[QUADS * COLUMNS]; /* where a tap's begin, in bytes */
     __m512i weights[QUADS * (COLUMNS + 1) * PARTS], offset[PARTS];
-    __m512 scale[PARTS];
+    __m512 scale[PARTS], fraction[PARTS];
     size_t part; /* bytes of a quad's part: what is stored behind the last column lies in it too */
     __m512i
         pixels[QUADS * PARTS * (SPAN + 1)]; /* by quad, part, remainder, column: width bytes each */
@@ -112,7 +112,7 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
                         const int8_t *weights)
 {
     const size_t left = l->c->groups - at;
-    __m512i scale[PARTS], far = _mm512_setzero_si512();
+    __m512i scale[PARTS], fraction[PARTS], far = _mm512_setzero_si512();
     b->l = l;
     b->at = at;
     b->width = width_of(left);
@@ -125,8 +125,10 @@ static void start_block(struct block *b, const struct ox_integer_lines *l, size_
         b->weights[i] = repeated(weights + i * b->width, b->width);
     in_order(b, l->end->offset, b->offset);
     in_order(b, l->end->scale, scale);
+    in_order(b, l->end->fraction, fraction);
     for (size_t k = 0; k < PARTS; k++) {
         b->scale[k] = _mm512_castsi512_ps(scale[k]);
+        b->fraction[k] = _mm512_castsi512_ps(fraction[k]);
         far = _mm512_or_si512(far,
                               _mm512_xor_si512(b->offset[k], _mm512_srai_epi32(b->offset[k], 31)));
     }
@@ -205,27 +207,32 @@ static void leave_words(const struct block *b, const __m512i *sums, size_t n, ch
 }
 
 static __attribute__((noinline)) __m512i codes_in_double(const struct ends *e, const __m512i *sums,
+                                                         const __m512 *fraction,
                                                          const __m512 *scale)
 {
     __m512i whole[PARTS];
     for (unsigned k = 0; k < PARTS; k++)
-        whole[k] = whole_in_double(e, sums[k], scale[k]);
+        whole[k] = whole_in_double(e, sums[k], fraction[k], scale[k]);
     return bytes_of(e, whole);
 }
 
+/* fraction NULL: none. */
 static inline __attribute__((always_inline)) __m512i
-codes_of(const struct ends *e, const __m512i *sums, const __m512 *scale)
+codes_of(const struct ends *e, const __m512i *sums, const __m512 *fraction, const __m512 *scale)
 {
-    const __m512i whole[PARTS] = {whole_of(e, sums[0], scale[0]), whole_of(e, sums[1], scale[1]),
-                                  whole_of(e, sums[2], scale[2]), whole_of(e, sums[3], scale[3])};
+    __m512i whole[PARTS];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < PARTS; k++)
+        whole[k] = whole_of(e, floats_of(sums[k], fraction ? fraction + k : NULL), scale[k]);
     return bytes_of(e, whole);
 }
 
 static inline void leave_bytes(const struct block *b, const __m512i *sums, size_t n, uint8_t *out)
 {
     const size_t step = b->l->c->out_pixel;
-    const __m512i bytes =
-        b->wide ? codes_in_double(b->ends, sums, b->scale) : codes_of(b->ends, sums, b->scale);
+    const __m512i bytes = b->wide           ? codes_in_double(b->ends, sums, b->fraction, b->scale)
+                          : b->end.fraction ? codes_of(b->ends, sums, b->fraction, b->scale)
+                                            : codes_of(b->ends, sums, NULL, b->scale);
     if (b->n == FULL) {
         _mm512_storeu_si512(out, bytes);
         return;
@@ -316,6 +323,7 @@ struct four {
 struct shared {
     struct four weights[SIDE], zeros, offset, scale;
     struct ends ends;
+    const __m512 *fraction; /* NULL: none */
 };
 
 static inline struct four four_at(const void *from)
@@ -374,7 +382,9 @@ leave_slide(const struct shared *h, struct slide *s, const size_t per, struct fo
     const __m512i all[PARTS] = {sums.a, sums.b, sums.c, sums.d};
     const __m512 scale[PARTS] = {_mm512_castsi512_ps(h->scale.a), _mm512_castsi512_ps(h->scale.b),
                                  _mm512_castsi512_ps(h->scale.c), _mm512_castsi512_ps(h->scale.d)};
-    const __m512i bytes = codes_of(&h->ends, all, scale);
+    const __m512i bytes = __builtin_expect(h->fraction != NULL, 0)
+                              ? codes_of(&h->ends, all, h->fraction, scale)
+                              : codes_of(&h->ends, all, NULL, scale);
 #pragma GCC unroll 4
     for (size_t i = 0; i < per; i++) {
         if (i < s->lines)
@@ -402,7 +412,8 @@ static inline __attribute__((always_inline)) void slide(const struct block *b, s
         four_at(b->weights + SIDE * PARTS),
         four_at(b->offset),
         four_at(b->scale),
-        *b->ends};
+        *b->ends,
+        b->end.fraction ? b->fraction : NULL};
     struct four column = next_column(s, per), now = plus(&h, h.offset, column, 0, zeros),
                 next = now;
     if (stride == 1) {

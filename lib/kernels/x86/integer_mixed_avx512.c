@@ -21,8 +21,9 @@ INLINE IV turn_of(IV weights)
 }
 
 /* Four at a time. */
-INLINE void leave_rows(const struct ends *e, const FV *scale, const unsigned rows, IV (*sum)[PARTS],
-                       const bool whole, size_t n, uint8_t *out, size_t out_row)
+INLINE void leave_rows(const struct ends *e, const FV *scale, const FV *fraction,
+                       const unsigned rows, IV (*sum)[PARTS], const bool whole, size_t n,
+                       uint8_t *out, size_t out_row)
 {
     static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
     const IV order = _mm512_loadu_si512(places);
@@ -32,7 +33,8 @@ INLINE void leave_rows(const struct ends *e, const FV *scale, const unsigned row
         IV four[4];
 #pragma GCC unroll 4
         for (unsigned r = 0; r < 4; r++)
-            four[r] = i + r < rows ? whole_of(e, sum[i + r][0], scale[0]) : four[0];
+            four[r] =
+                i + r < rows ? whole_of(e, floats_of(sum[i + r][0], fraction), scale[0]) : four[0];
         const IV bytes = _mm512_permutexvar_epi32(order, bytes_of(e, four));
         const __m128i row[4] = {
             _mm512_extracti32x4_epi32(bytes, 0), _mm512_extracti32x4_epi32(bytes, 1),

@@ -89,7 +89,8 @@ struct panel {
     IV first[PARTS]; /* sums to begin with */
     /* Where sums become bytes: */
     struct ends ends;
-    FV scale[PARTS];
+    FV scale[PARTS], fraction[PARTS];
+    bool fractions;
 };
 
 static void find_fours(struct panel *p, const char *packed, size_t n)
@@ -112,13 +113,17 @@ static void find_fours(struct panel *p, const char *packed, size_t n)
 static void find_end(struct panel *p, const struct ox_integer_end *end, size_t at, size_t n)
 {
     int32_t offset[COLS] = {0};
-    float scale[COLS] = {0};
+    float scale[COLS] = {0}, fraction[COLS] = {0};
     if (end->offset)
         memcpy(offset, end->offset + at, n * sizeof *offset);
     memcpy(scale, end->scale + at, n * sizeof *scale);
+    p->fractions = end->fraction;
+    if (end->fraction)
+        memcpy(fraction, end->fraction + at, n * sizeof *fraction);
     for (unsigned k = 0; k < PARTS; k++) {
         p->first[k] = W(add_epi32)(p->first[k], iv_load(offset + k * LANES));
         p->scale[k] = W(loadu_ps)(scale + k * LANES);
+        p->fraction[k] = W(loadu_ps)(fraction + k * LANES);
     }
 }
 
@@ -170,6 +175,20 @@ INLINE void sum_up(const struct panel *p, const unsigned rows, const uint8_t *a,
         sized_step(rows, a + at[0], a_row, b, sum);
 }
 
+/* Sums that have fractions; apart, for what is not used here costs the others registers. */
+static __attribute__((noinline)) void put_fractions(const struct panel *p, unsigned rows,
+                                                    IV (*sum)[PARTS], size_t n, uint8_t *out,
+                                                    size_t out_row)
+{
+    const bool whole = n == COLS;
+    if (rows == ROWS)
+        leave_rows(&p->ends, p->scale, p->fraction, ROWS, sum, whole, n, out, out_row);
+    else if (rows == FEW)
+        leave_rows(&p->ends, p->scale, p->fraction, FEW, sum, whole, n, out, out_row);
+    else
+        leave_rows(&p->ends, p->scale, p->fraction, 1, sum, whole, n, out, out_row);
+}
+
 INLINE void tile_to_bytes(const struct panel *p, const unsigned rows, const uint8_t *a,
                           size_t a_row, const bool whole, size_t n, uint8_t *out, size_t out_row)
 {
@@ -177,7 +196,17 @@ INLINE void tile_to_bytes(const struct panel *p, const unsigned rows, const uint
     sum_up(p, rows, a, a_row, sum);
     /* What the end needs is read from memory again: kept in registers it would be stored and read around each loop above. */
     __asm__ volatile("" : : "r"(p) : "memory");
-    leave_rows(&p->ends, p->scale, rows, sum, whole, n, out, out_row);
+    if (!p->fractions) {
+        leave_rows(&p->ends, p->scale, NULL, rows, sum, whole, n, out, out_row);
+        return;
+    }
+    IV all[ROWS][PARTS]; /* the sums' own address stays here, or they would live in memory */
+#pragma GCC unroll 12
+    for (unsigned i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (unsigned k = 0; k < PARTS; k++)
+            all[i][k] = sum[i][k];
+    put_fractions(p, rows, all, n, out, out_row);
 }
 
 INLINE void to_bytes(const struct ox_integer_mixed *m, const struct panel *p, size_t at,

@@ -10,8 +10,8 @@ enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS, LINE = 4 * 32, PANEL = 32, S
 struct columns {
     __mmask64 mask;
     __m512i offset[PARTS];
-    __m512 scale[PARTS];
-    bool
+    __m512 scale[PARTS], fraction[PARTS];
+    bool fractions,
         near; /* sums have the bits of a float, and times scales of at most a quarter those of 22 */
     const char *weights[PARTS];
 };
@@ -28,11 +28,14 @@ static struct columns columns_at(const struct ox_integer_shallow *s, size_t at)
         c.offset[k] = end->offset && mask ? _mm512_maskz_loadu_epi32(mask, end->offset + j)
                                           : _mm512_setzero_si512();
         c.scale[k] = mask ? _mm512_maskz_loadu_ps(mask, end->scale + j) : _mm512_setzero_ps();
+        c.fraction[k] = end->fraction && mask ? _mm512_maskz_loadu_ps(mask, end->fraction + j)
+                                              : _mm512_setzero_ps();
         scales =
             _mm512_max_epu32(scales, _mm512_castps_si512(c.scale[k])); /* -x and NaN have more */
         far = _mm512_or_si512(far, _mm512_abs_epi32(c.offset[k]));
         c.weights[k] = (const char *)s->b + j / PANEL * s->panel + j % PANEL * sizeof(int32_t);
     }
+    c.fractions = end->fraction;
     c.near = !_mm512_cmpge_epu32_mask(far, _mm512_set1_epi32(1 << 23)) &&
              !_mm512_cmpgt_epu32_mask(scales, _mm512_castps_si512(_mm512_set1_ps(0.25F)));
     return c;
@@ -46,9 +49,13 @@ leave(const struct ox_integer_shallow *s, const struct ends *e, const struct col
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i whole[PARTS];
 #pragma GCC unroll 4
-    for (unsigned k = 0; k < PARTS; k++)
-        whole[k] = __builtin_expect(c->near, 1) ? near_of(e, sums[k], c->scale[k % parts])
-                                                : whole_in_double(e, sums[k], c->scale[k % parts]);
+    for (unsigned k = 0; k < PARTS; k++) {
+        const __m512i x = sums[k];
+        const __m512 scale = c->scale[k % parts], *fraction = &c->fraction[k % parts];
+        whole[k] = !__builtin_expect(c->near, 1)       ? whole_in_double(e, x, *fraction, scale)
+                   : __builtin_expect(c->fractions, 0) ? near_of(e, floats_of(x, fraction), scale)
+                                                       : near_of(e, floats_of(x, NULL), scale);
+    }
     const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(e, whole));
 #pragma GCC unroll 4
     for (unsigned r = 0; r < PARTS; r++) {

@@ -54,6 +54,36 @@ are_near(const struct ox_integer_tile *t, const unsigned rows, const unsigned pa
     return !_mm512_cmpgt_epu32_mask(beyond, _mm512_set1_epi32((1 << 24) - 1));
 }
 
+/* Of the fours of bytes_of(). */
+static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+
+/* Rows of sums that have fractions, or more bits than a float; apart, for what is not used here costs the others registers. */
+static __attribute__((noinline)) void put_others(const struct ox_integer_tile *t, unsigned first,
+                                                 unsigned rows, unsigned parts, bool near,
+                                                 __m512i (*sum)[IP])
+{
+    if (!near) {
+        ox_integer_leave_tile(t, first, rows, (const int32_t *)(const void *)sum, IP * IW);
+        return;
+    }
+    const struct ends e = ends_of(t->end);
+    const __m512i order = _mm512_loadu_si512(places);
+    __m512 scale[IP], fraction[IP];
+    for (unsigned k = 0; k < parts; k++) {
+        scale[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->scale + t->col + k * IW);
+        fraction[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->fraction + t->col + k * IW);
+    }
+    for (unsigned i = 0; i < rows; i++) {
+        __m512i whole[IP];
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < IP; k++)
+            whole[k] = k < parts ? near_of(&e, floats_of(sum[i][k], &fraction[k]), scale[k])
+                                 : _mm512_setzero_si512();
+        _mm512_mask_storeu_epi8(t->out + (first + i) * t->out_row, columns_of(t),
+                                _mm512_permutexvar_epi32(order, bytes_of(&e, whole)));
+    }
+}
+
 /* As many rows at a time become bytes as fill a vector. */
 static inline __attribute__((always_inline)) void end_rows(const struct ox_integer_tile *t,
                                                            const unsigned first,
@@ -66,16 +96,16 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
 #pragma GCC unroll 4
     for (unsigned k = 0; k < parts; k++)
         scale[k] = _mm512_maskz_loadu_ps(lanes_of(t, k), t->end->scale + t->col + k * IW);
-    static const int32_t places[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
     const __m512i order = _mm512_loadu_si512(places);
-    if (__builtin_expect(!are_near(t, rows, parts, (const __m512i(*)[IP])sum, scale), 0)) {
+    const bool near = are_near(t, rows, parts, (const __m512i(*)[IP])sum, scale);
+    if (__builtin_expect(!near || t->end->fraction, 0)) {
         __m512i all[IR][IP];
 #pragma GCC unroll 16
         for (unsigned i = 0; i < rows; i++)
 #pragma GCC unroll 4
             for (unsigned k = 0; k < parts; k++)
                 all[i][k] = sum[i][k];
-        ox_integer_leave_tile(t, first, rows, (const int32_t *)(const void *)all, IP * IW);
+        put_others(t, first, rows, parts, near, all);
         return;
     }
     const size_t row = t->out_row;
@@ -87,7 +117,7 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
 #pragma GCC unroll 4
         for (unsigned k = 0; k < IP; k++) {
             const unsigned at = i + k / parts < rows ? i + k / parts : i;
-            whole[k] = near_of(&e, sum[at][k % parts], scale[k % parts]);
+            whole[k] = near_of(&e, floats_of(sum[at][k % parts], NULL), scale[k % parts]);
         }
         const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(&e, whole));
         if (parts == IP) {

@@ -88,8 +88,8 @@ static size_t padded(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Sums, zero point, offset and scale. */
-enum { BYTES_OF_A_COLUMN = 3 * sizeof(int32_t) + sizeof(float) };
+/* Sums, zero point, offset, scale and fraction. */
+enum { BYTES_OF_A_COLUMN = 3 * sizeof(int32_t) + 2 * sizeof(float) };
 
 size_t ox_int8_weights_bytes(size_t n, size_t packed)
 {
@@ -115,6 +115,7 @@ struct ox_int8_weights *ox_int8_weights_at(void *block, size_t n, size_t count,
     out->zero = out->sums + n;
     out->offset = out->zero + n;
     out->scale = (float *)(void *)(out->offset + n);
+    out->fraction = out->scale + n;
     for (unsigned d = 0; d < w->rank && d < OX_COUNT(out->dims); d++)
         out->dims[d] = w->dims[d];
     return out;
@@ -123,13 +124,6 @@ struct ox_int8_weights *ox_int8_weights_at(void *block, size_t n, size_t count,
 static float scale_of(const struct ox_tensor *t, size_t j)
 {
     return t ? ((const float *)t->data)[t->n > 1 ? j : 0] : 1;
-}
-
-/* The bias as a whole number of sums' units: exact where the quantizer made it so, else to half a unit. */
-static int32_t units(float bias, double unit)
-{
-    const double most = 2147483647, x = rint((double)bias / unit);
-    return (int32_t)(x > -most ? x < most ? x : most : -most);
 }
 
 static void set_scales(const struct ox_run *r, const struct ox_int8_ports *p,
@@ -142,24 +136,45 @@ static void set_scales(const struct ox_run *r, const struct ox_int8_ports *p,
                                           (double)scale_of(ws, j), (double)scale_of(y, 0));
 }
 
+/* A bias in units of a column's sums: their whole number and the rest of it. */
+static int32_t units(double bias, float *rest)
+{
+    const double most = 2147483647, whole = rint(bias), left = bias - whole;
+    *rest = fabs(left) <= 0.5 ? (float)left : 0; /* NaN has none */
+    return (int32_t)(whole > -most ? whole < most ? whole : most : -most);
+}
+
+/* Floats that a quantizer made of whole numbers are taken for these: none is further from one than its last bits. */
+static void add_floats(const struct ox_run *r, const struct ox_int8_ports *p,
+                       const struct ox_int8_weights *w, struct ox_integer_end *end, int32_t *offset,
+                       float *fraction)
+{
+    const double last_bits = 2e-7, x_scale = (double)scale_of(ox_run_in(r, p->x_scale), 0);
+    const float *bias = ox_run_in(r, p->bias)->data;
+    for (size_t j = 0; j < w->n; j++) {
+        const double unit = x_scale * (double)scale_of(ox_run_in(r, p->w_scale), j);
+        const double exact = (double)bias[j] / unit;
+        const uint32_t whole = (uint32_t)units(exact, &fraction[j]);
+        offset[j] = (int32_t)((uint32_t)offset[j] + whole);
+        if (fabs((double)fraction[j]) > last_bits * fabs(exact))
+            end->fraction = fraction;
+    }
+}
+
 static void add_bias(const struct ox_run *r, const struct ox_int8_ports *p,
-                     const struct ox_int8_weights *w, struct ox_integer_end *end, int32_t *offset)
+                     const struct ox_int8_weights *w, struct ox_integer_end *end, int32_t *offset,
+                     float *fraction)
 {
     const struct ox_tensor *bias = ox_run_in(r, p->bias);
-    if (!bias)
-        return;
-    if (bias->dtype == OX_FLOAT32 && end->type == OX_INTEGER_F32) {
-        end->bias = bias->data;
+    if (bias && bias->dtype == OX_FLOAT32) {
+        if (end->type == OX_INTEGER_F32)
+            end->bias = bias->data;
+        else
+            add_floats(r, p, w, end, offset, fraction);
         return;
     }
-    for (size_t j = 0; j < w->n; j++) {
-        int32_t add = bias->dtype == OX_INT32 ? ((const int32_t *)bias->data)[j] : 0;
-        if (bias->dtype == OX_FLOAT32)
-            add = units(((const float *)bias->data)[j],
-                        (double)scale_of(ox_run_in(r, p->x_scale), 0) *
-                            (double)scale_of(ox_run_in(r, p->w_scale), j));
-        offset[j] = (int32_t)((uint32_t)offset[j] + (uint32_t)add);
-    }
+    for (size_t j = 0; bias && j < w->n; j++)
+        offset[j] = (int32_t)((uint32_t)offset[j] + (uint32_t)((const int32_t *)bias->data)[j]);
 }
 
 int32_t ox_int8_zero(const struct ox_tensor *t)
@@ -177,10 +192,10 @@ enum ox_dtype ox_int8_out_dtype(const struct ox_run *r, const struct ox_int8_por
     return y_zero ? y_zero->dtype : OX_UINT8;
 }
 
-/* offset, scale: w->n of each, for the end to point at. */
+/* offset, scale, fraction: w->n of each, for the end to point at. */
 static void make_end(const struct ox_run *r, const struct ox_int8_ports *p,
                      const struct ox_int8_weights *w, int32_t *offset, float *scale,
-                     struct ox_integer_end *end, int32_t *in_zero)
+                     float *fraction, struct ox_integer_end *end, int32_t *in_zero)
 {
     const enum ox_dtype dtype = ox_int8_out_dtype(r, p);
     *in_zero = ox_int8_zero(ox_run_in(r, p->x_zero));
@@ -199,7 +214,7 @@ static void make_end(const struct ox_run *r, const struct ox_int8_ports *p,
     end->hi = (int32_t)ox_run_int(r, "hi", dtype == OX_INT8 ? 127 : 255);
     ox_integer_offsets(w->n, w->count, w->sums, za, w->zero, NULL, offset);
     set_scales(r, p, w, scale);
-    add_bias(r, p, w, end, offset);
+    add_bias(r, p, w, end, offset, fraction);
 }
 
 void ox_int8_keep_end(const struct ox_run *r, const struct ox_int8_ports *p,
@@ -211,7 +226,7 @@ void ox_int8_keep_end(const struct ox_run *r, const struct ox_int8_ports *p,
         if (ox_run_has(r, read[i]) && !r->fixed[read[i]])
             return;
     }
-    make_end(r, p, w, w->offset, w->scale, &w->end, &w->in_zero);
+    make_end(r, p, w, w->offset, w->scale, w->fraction, &w->end, &w->in_zero);
     w->x_signed = ox_run_in(r, p->x)->dtype == OX_INT8;
     w->has_end = true;
 }
@@ -229,8 +244,9 @@ enum ox_status ox_int8_end(struct ox_run *r, const struct ox_int8_ports *p,
     }
     int32_t *offset = ox_run_scratch(r, w->n, sizeof *offset, err);
     float *scale = ox_run_scratch(r, w->n, sizeof *scale, err);
-    if (!offset || !scale)
+    float *fraction = ox_run_scratch(r, w->n, sizeof *fraction, err);
+    if (!offset || !scale || !fraction)
         return OX_NO_MEMORY;
-    make_end(r, p, w, offset, scale, end, in_zero);
+    make_end(r, p, w, offset, scale, fraction, end, in_zero);
     return OX_OK;
 }

@@ -26,7 +26,7 @@ struct ox_int8_weights {
     bool is_signed;
     int32_t *sums, *zero; /* a column each, of weights as packed; zero NULL: all are 0 */
     int32_t *offset;      /* a column each, for `end` */
-    float *scale;
+    float *scale, *fraction;
     void *packed;
     /* What ox_int8_keep_end() kept of ox_int8_end(), for inputs of that sign. */
     bool has_end, x_signed;
