@@ -164,23 +164,24 @@ START_TEST(convolutions_and_sums_stay_in_codes)
 }
 END_TEST
 
-/* Biases of whole halves of the sums' unit: every other result is a tie between two codes. */
+/* Biases of whole halves of the sums' unit: every other result is a tie between two codes. onnxruntime does not round them where a
+ * Relu comes before. */
 START_TEST(float_biases_are_not_rounded_to_units)
 {
     check_same("g (float[2,3,9,8] x) => (float[A,B,C,D] y) { "
-               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
-               "w = DequantizeLinear(w0, ws) c = Conv <pads = [1,1,1,1]> (b, w, c0) "
-               "d = QuantizeLinear(c, t, z) e = DequantizeLinear(d, t, z) "
-               "v = DequantizeLinear(v0, ws) f = Conv <group = 40> (e, v, c0) "
-               "g = QuantizeLinear(f, t, o) h = DequantizeLinear(g, t, o) "
-               "p = DequantizeLinear(p0, ws) i = Conv(h, p, c1) "
+               "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) ba = Relu(b) "
+               "w = DequantizeLinear(w0, ws) c = Conv <pads = [1,1,1,1]> (ba, w, c0) "
+               "d = QuantizeLinear(c, t, z) e = DequantizeLinear(d, t, z) ea = Relu(e) "
+               "v = DequantizeLinear(v0, ws) f = Conv <group = 40> (ea, v, c0) "
+               "g = QuantizeLinear(f, t, o) h = DequantizeLinear(g, t, o) ha = Relu(h) "
+               "p = DequantizeLinear(p0, ws) i = Conv(ha, p, c1) "
                "k = QuantizeLinear(i, t, o) y = DequantizeLinear(k, t, o) }",
                CONSTANTS({"int8[40,3,3,3] w0", -3, 3}, {"int8[40,1,3,3] v0", -2, 2},
                          {"int8[70,40,1,1] p0", -1, 1}, {"float[1] ws", 16, 16},
                          {"float[40] c0", -99, 99}, {"float[70] c1", -99, 99}, {"float[1] s", 8, 8},
                          {"float[1] t", 8, 8}, {"uint8[1] z", 121, 121}, {"uint8[1] o", 93, 93}),
                (struct shape){4, {2, 3, 9, 8}}, 0,
-               WANT({"IntegerConv", 3}, {"QuantizeLinear", 1}, {"DequantizeLinear", 1}));
+               WANT({"IntegerConv", 3}, {"DequantizeLinear", 1}));
     check_same("g (float[2,5,24] x) => (float[A,B,C] y) { "
                "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
                "w = DequantizeLinear(w0, ws) m = MatMul(b, w) c = Add(m, c0) "
@@ -189,6 +190,32 @@ START_TEST(float_biases_are_not_rounded_to_units)
                          {"float[17] c0", -99, 99}, {"float[1] s", 8, 8}, {"uint8[1] z", 121, 121}),
                (struct shape){3, {2, 5, 24}}, 0,
                WANT({"IntegerMatMul", 1}, {"QuantizeLinear", 1}, {"DequantizeLinear", 1}));
+}
+END_TEST
+
+/* Units of 1/32: biases between two of them go to the even one, as in onnxruntime. */
+START_TEST(float_biases_between_codes_are_rounded_to_units)
+{
+    static float rounded[MOST], found[MOST], exact[MOST];
+    static const char form[] = HEAD
+        "g (float[2,3,9,8] x) => (float[A,B,C,D] y) <float[1] s = {0.125}, uint8[1] z = {121}, "
+        "int8[4,3,1,1] w0 = {1,2,3,-1,2,-3,3,1,1,-2,2,1}, float[4] ws = {0.25,0.25,0.25,0.25}, "
+        "float[4] c0 = {%s}> { a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s, z) "
+        "m = MaxPool <kernel_shape = [2,2]> (b) w = DequantizeLinear <axis = 0> (w0, ws) "
+        "c = Conv(m, w, c0) r = Relu(c) d = QuantizeLinear(r, s, z) "
+        "y = DequantizeLinear(d, s, z) }";
+    char between[sizeof form + 64], units[sizeof form + 64];
+    const struct shape shape = {4, {2, 3, 9, 8}};
+    size_t n, n_found;
+    snprintf(between, sizeof between, form, "0.046875,0.078125,-0.046875,0.015625");
+    snprintf(units, sizeof units, form, "0.0625,0.0625,-0.0625,0");
+    run_level(units, 0, 1, shape, rounded, &n);
+    run_level(between, 2, 1, shape, found, &n_found);
+    ck_assert_uint_eq(n, n_found);
+    ck_assert_mem_eq(found, rounded, n * sizeof *found);
+    run_level(between, 0, 1, shape, exact, &n_found);
+    ck_assert_mem_ne(exact, rounded, n * sizeof *found);
+    check_nodes(between, WANT({"IntegerConv", 1}));
 }
 END_TEST
 
@@ -681,6 +708,7 @@ int main(void)
     TCase *tests = tcase_create("codes");
     tcase_add_test(tests, convolutions_and_sums_stay_in_codes);
     tcase_add_test(tests, float_biases_are_not_rounded_to_units);
+    tcase_add_test(tests, float_biases_between_codes_are_rounded_to_units);
     tcase_add_test(tests, biases_without_room_for_sums_keep_a_convolution_in_floats);
     tcase_add_test(tests, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(tests, rows_have_factors_of_their_own);
