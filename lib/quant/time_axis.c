@@ -50,7 +50,9 @@ static unsigned count_bits(uint64_t bits)
     return n;
 }
 
-/* An axis of a tensor: what its rows are is followed from node to node. */
+enum { MOST_RANK = 32 };
+
+/* An axis of a tensor of at most that rank: what its rows are is followed from node to node. */
 struct followed {
     int axis;
     unsigned rank;
@@ -58,7 +60,6 @@ struct followed {
 
 static bool unsqueezed(const struct ox_node *node, struct followed *at)
 {
-    enum { MOST_RANK = 32 };
     size_t n = 0;
     const struct ox_stored *stored = node->n_inputs > 1 ? ox_value_stored(node->inputs[1]) : NULL;
     if (!ox_attr_ints(node, "axes", &n) && (!stored || stored->rank > 1))
@@ -101,7 +102,7 @@ static bool passes(const struct ox_node *node, struct followed *at)
         return squeezed(node, at);
     if (ox_is_op(node, "Transpose")) {
         at->axis = transposed(node, at->axis, at->rank);
-        return at->axis >= 0;
+        return at->axis >= 0 && at->axis < (int)at->rank;
     }
     const struct ox_stored *other = node->n_inputs > 1 ? ox_value_stored(node->inputs[1]) : NULL;
     if (ox_is_op(node, "MatMul"))
@@ -176,7 +177,8 @@ static enum called called(const struct ox_expr *dim)
 static enum ox_first_axis first_axis(const struct ox_value *input)
 {
     const struct ox_type *type = input->type;
-    if (!type || !type->has_rank || !type->rank || ox_expr_is_int(type->dims[0], NULL))
+    if (!type || !type->has_rank || !type->rank || type->rank > MOST_RANK ||
+        ox_expr_is_int(type->dims[0], NULL))
         return OX_FIRST_SAMPLES;
     if (is_walked(input, (struct followed){0, type->rank}, true, 0))
         return OX_FIRST_TIME;
