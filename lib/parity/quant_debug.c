@@ -8,8 +8,7 @@
 
 struct debug {
     struct ox_model *a, *b; /* quantized and original */
-    const char *const *paths;
-    size_t n_paths;
+    struct ox_samples_from from;
     uint64_t most; /* samples; 0: all */
     struct ox_parity *parity;
     struct ox_env *env;
@@ -40,7 +39,7 @@ static enum ox_status run_one(struct debug *d, struct ox_datum *const *feed, str
 static enum ox_status run_all(struct debug *d, struct ox_samples_batch *batch, struct ox_error *err)
 {
     struct ox_samples *samples;
-    OX_TRY(ox_samples_open(&samples, d->env, d->original, d->paths, d->n_paths, batch, err));
+    OX_TRY(ox_samples_open(&samples, d->env, d->original, &d->from, batch, err));
     enum ox_status status = OX_OK;
     uint64_t n = 0;
     for (; status == OX_OK && (d->most == 0 || n < d->most); n++) {
@@ -89,13 +88,16 @@ enum ox_status ox_quant_debug(struct ox_parity **out, struct ox_model *quantized
                               struct ox_model *original, const char *const *samples,
                               size_t n_samples, uint64_t most, struct ox_error *err)
 {
+    enum ox_first_axis *first = ox_first_axes(original);
+    if (!first)
+        return ox_no_memory(err);
     struct debug d = {.a = quantized,
                       .b = original,
-                      .paths = samples,
-                      .n_paths = n_samples,
+                      .from = {samples, n_samples, first},
                       .most = most,
                       .env = original->env};
     enum ox_status status = ox_samples_try(compare, &d, err);
+    free(first);
     if (status == OX_OK)
         *out = d.parity;
     else

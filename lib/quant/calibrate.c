@@ -271,8 +271,7 @@ struct progress {
 struct passes {
     struct watch *watch;
     struct ox_session *session;
-    const char *const *paths;
-    size_t n_paths;
+    struct ox_samples_from from;
     struct progress progress;
     bool two;
 };
@@ -289,8 +288,7 @@ static enum ox_status run_pass(const struct passes *passes, struct ox_samples_ba
     struct ox_datum **outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
     enum ox_status status = outputs ? OX_OK : ox_no_memory(err);
     OX_TRY_CLEANUP(status);
-    OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, passes->paths, passes->n_paths,
-                                   batch, err));
+    OX_TRY_CLEANUP(ox_samples_open(&samples, watch->c->env, session, &passes->from, batch, err));
     watch->c->guessed = ox_samples_guessed(samples);
     uint64_t total = ox_samples_count(samples);
     for (uint64_t done = 0;; done++) {
@@ -418,17 +416,21 @@ enum ox_status ox_calibration_run(struct ox_calibration *c, struct ox_model *mod
 {
     struct watch watch = {.c = c, .options = options};
     struct passes passes = {.watch = &watch,
-                            .paths = paths,
-                            .n_paths = n_paths,
+                            .from = {paths, n_paths, NULL},
                             .progress = {report, report_arg},
                             .two = options->compat_ort && options->method == OX_QUANT_PERCENTILE};
+    enum ox_first_axis *first = ox_first_axes(model);
     enum ox_status status;
+    if (!first)
+        return ox_no_memory(err);
+    passes.from.first = first;
     OX_TRY_CLEANUP(begin(&watch, &passes.session, model, err));
     const enum ox_status ended = ox_samples_try(run_passes, &passes, err);
     OX_TRY_CLEANUP(ended == OX_CANCELLED ? OX_OK : ended); /* what was seen till then is whole */
     OX_TRY_CLEANUP(fill_aliases(&watch, err));
     status = ended;
 cleanup:
+    free(first);
     end(&watch, passes.session);
     return status;
 }

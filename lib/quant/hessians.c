@@ -15,8 +15,7 @@ struct watch {
     struct ox_hessian *hessians;
     size_t n_hessians;
     struct ox_session *session;
-    const char *const *paths;
-    size_t n_paths;
+    struct ox_samples_from from;
     struct ox_datum **outputs;
 };
 
@@ -76,8 +75,7 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
         watch->hessians[i].sums = NULL;
         watch->hessians[i].rows = 0;
     }
-    OX_TRY(
-        ox_samples_open(&samples, watch->env, session, watch->paths, watch->n_paths, batch, err));
+    OX_TRY(ox_samples_open(&samples, watch->env, session, &watch->from, batch, err));
     enum ox_status status = OX_OK;
     while (status == OX_OK) {
         struct ox_datum *const *feed;
@@ -107,16 +105,15 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
 enum ox_status ox_hessians_find(struct ox_hessian *hessians, size_t n, struct ox_model *model,
                                 const char *const *paths, size_t n_paths, struct ox_error *err)
 {
-    struct watch watch = {.env = model->env,
-                          .hessians = hessians,
-                          .n_hessians = n,
-                          .paths = paths,
-                          .n_paths = n_paths};
+    struct watch watch = {
+        .env = model->env, .hessians = hessians, .n_hessians = n, .from = {paths, n_paths, NULL}};
     struct ox_run_options run = {.level = 2, .on_value = on_value, .value_arg = &watch};
     const char **watched = calloc(n + 1, sizeof *watched);
+    enum ox_first_axis *first = ox_first_axes(model);
     enum ox_status status = OX_OK;
+    watch.from.first = first;
     ox_strmap_init(&watch.index);
-    OX_TRY_CLEANUP(watched ? OX_OK : ox_no_memory(err));
+    OX_TRY_CLEANUP(watched && first ? OX_OK : ox_no_memory(err));
     for (size_t i = 0; i < n; i++) {
         uint32_t at = (uint32_t)i;
         bool is_new;
@@ -133,6 +130,7 @@ enum ox_status ox_hessians_find(struct ox_hessian *hessians, size_t n, struct ox
 cleanup:
     free(watch.outputs);
     free(watched);
+    free(first);
     ox_session_release(watch.session);
     ox_strmap_release(&watch.index);
     return status;

@@ -284,9 +284,8 @@ static enum ox_status read_arrays(struct ox_samples *s, struct ox_error *err)
 /* ---- In order ----------------------------------------------------------------------------------------------------- */
 
 enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
-                               const struct ox_session *session, const char *const *paths,
-                               size_t n_paths, const struct ox_samples_batch *batch,
-                               struct ox_error *err)
+                               const struct ox_session *session, const struct ox_samples_from *from,
+                               const struct ox_samples_batch *batch, struct ox_error *err)
 {
     enum { FOLDERS_DEEP = 2 };
     struct ox_samples *s = calloc(1, sizeof *s);
@@ -301,9 +300,9 @@ enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
     s->inputs = calloc(s->n_inputs + 1, sizeof *s->inputs);
     enum ox_status status = s->first && s->arrays && s->inputs ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < s->n_inputs && status == OX_OK; i++)
-        s->first[i] = ox_first_axis(session->inputs[i]);
-    for (size_t i = 0; i < n_paths && status == OX_OK; i++)
-        status = add_path(s, paths[i], FOLDERS_DEEP, true, err);
+        s->first[i] = from->first[session->place[i]];
+    for (size_t i = 0; i < from->n_paths && status == OX_OK; i++)
+        status = add_path(s, from->paths[i], FOLDERS_DEEP, true, err);
     for (size_t i = 0; i < s->n_sources && status == OX_OK; i++) {
         if (!s->sources[i].folder)
             status = count_feeds(s, &s->sources[i], err);

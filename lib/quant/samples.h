@@ -6,7 +6,28 @@
 #include "common/error.h"
 #include "model/model.h"
 
+/* ---- time_axis.c ---- */
+
+enum ox_first_axis {
+    OX_FIRST_SAMPLES, /* a batch */
+    OX_FIRST_TIME, /* steps of one sequence: an LSTM, convolution or pool goes along it, or it is called so */
+    OX_FIRST_OPEN /* as open as the second, and neither is known to be time */
+};
+
+/* What the first dimension of each of the graph's inputs is, if an array of the input's own rank stands for it. Asked before a
+ * session rewrites the model. The caller frees it; NULL: out of memory. */
+enum ox_first_axis *ox_first_axes(const struct ox_model *model);
+
+/* ---- samples.c ---- */
+
 struct ox_samples;
+
+/* Files and folders, and what ox_first_axes() gave. */
+struct ox_samples_from {
+    const char *const *paths;
+    size_t n_paths;
+    const enum ox_first_axis *first;
+};
 
 /* How many rows of an array a feed takes where the model leaves the first dimension open. */
 struct ox_samples_batch {
@@ -20,12 +41,11 @@ enum ox_status ox_samples_try(enum ox_status (*run)(void *arg, struct ox_samples
                                                     struct ox_error *err),
                               void *arg, struct ox_error *err);
 
-/* paths: .npz and .npy files whose leading dimension is samples, folders of them, folders of input_N.pb, folders of such
+/* from->paths: .npz and .npy files whose leading dimension is samples, folders of them, folders of input_N.pb, folders of such
  * folders. The session tells inputs and their types; it must outlive this. OX_INPUT: missing, or nothing in it. */
 enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
-                               const struct ox_session *session, const char *const *paths,
-                               size_t n_paths, const struct ox_samples_batch *batch,
-                               struct ox_error *err);
+                               const struct ox_session *session, const struct ox_samples_from *from,
+                               const struct ox_samples_batch *batch, struct ox_error *err);
 /* For batch->wider, when the feed that was given last failed with the status. */
 int64_t ox_samples_wider(const struct ox_samples *samples, enum ox_status status);
 void ox_samples_release(struct ox_samples *samples);
@@ -39,16 +59,5 @@ uint64_t ox_samples_count(const struct ox_samples *samples);
 /* The next feed: one for each session input (NULL: its default), borrowed until the next call. *more false: that was all. */
 enum ox_status ox_samples_next(struct ox_samples *samples, struct ox_datum *const **feed,
                                bool *more, struct ox_error *err);
-
-/* ---- time_axis.c ---- */
-
-enum ox_first_axis {
-    OX_FIRST_SAMPLES, /* a batch */
-    OX_FIRST_TIME,    /* steps of one sequence: an LSTM goes along it, or it is called so */
-    OX_FIRST_OPEN     /* as open as the second, and neither is known to be time */
-};
-
-/* What the first dimension of a graph's input is, if an array of the input's own rank stands for it. */
-enum ox_first_axis ox_first_axis(const struct ox_value *input);
 
 #endif

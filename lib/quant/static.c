@@ -328,20 +328,38 @@ static enum ox_status try_repairs(struct search *s, struct ox_error *err)
 }
 
 /* What clips moves means, so it may pay only with biases that are corrected. */
+static enum ox_status try_method(struct search *s, enum ox_quant_method method,
+                                 struct ox_error *err)
+{
+    struct repairs way = s->best;
+    way.method = method;
+    if (method == s->best.method)
+        return OX_OK;
+    OX_TRY(try_way(s, way, sure_of(method), err));
+    way.correct = true;
+    way.cancel = false;
+    return s->best.correct ? OX_OK : try_way(s, way, sure_of(method), err);
+}
+
 static enum ox_status try_methods(struct search *s, struct ox_error *err)
 {
     for (int m = 0; m < OX_N_QUANT_METHODS; m++) {
-        struct repairs way = s->best;
-        way.method = (enum ox_quant_method)m;
-        if (way.method == s->best.method || way.method == OX_QUANT_MOVING_AVERAGE)
-            continue;
-        OX_TRY(try_way(s, way, sure_of(way.method), err));
-        way.correct = true;
-        way.cancel = false;
-        if (!s->best.correct)
-            OX_TRY(try_way(s, way, sure_of(way.method), err));
+        if (m != OX_QUANT_MOVING_AVERAGE)
+            OX_TRY(try_method(s, (enum ox_quant_method)m, err));
     }
     return OX_OK;
+}
+
+/* Where outputs are poor the methods that gain most are worth their time. */
+static enum ox_status try_clipping(struct search *s, struct ox_error *err)
+{
+    const double poor = 20; /* dB */
+    const unsigned kept = s->n_kept;
+    if (s->best_judged.sqnr_db >= poor)
+        return OX_OK;
+    OX_TRY(try_method(s, OX_QUANT_ENTROPY, err));
+    OX_TRY(try_method(s, OX_QUANT_MSE, err));
+    return s->n_kept == kept ? OX_OK : try_repairs(s, err);
 }
 
 /* What costs bytes or time is taken where much is gained of what would be poor otherwise. */
@@ -396,7 +414,7 @@ static enum ox_status try_all(struct search *s, struct ox_error *err)
     OX_TRY(try_float_bodies(s, err));
     OX_TRY(try_wide_recurrent(s, err));
     if (options->accuracy != OX_QUANT_BEST)
-        return OX_OK;
+        return try_clipping(s, err);
     for (unsigned round = 0, kept = UINT_MAX; round < 3 && kept != s->n_kept; round++) {
         kept = s->n_kept;
         OX_TRY(try_methods(s, err));

@@ -21,3 +21,12 @@ echo "--- called a batch" && model 'batch,seq_len' 'y = Relu (h)' >m.txt && samp
 echo "--- fixed, as many" && model '6,6' 'y = Relu (h)' >m.txt && samples
 echo "--- fixed, fewer" && model '2,6' 'y = Relu (h)' >m.txt && samples
 echo "--- nobody knows" && model 'A,B' 'y = Relu (h)' >m.txt && samples
+# The same where a convolution or a pool slides along it.
+picture='u0 = Constant <value = int64[1] {0}> () u1 = Constant <value = int64[1] {-1}> () p = Unsqueeze (h, u1) q = Unsqueeze (p, u0) r = Transpose <perm = [0, 3, 1, 2]> (q) k = Constant <value = float[1,1,3,1] {1, 2, 1}> ()'
+back='f = Constant <value = int64[2] {0, 1}> () y = Squeeze (c, f)'
+rows='u1 = Constant <value = int64[1] {1}> () r = Unsqueeze (x, u1) k = Constant <value = float[1,1,3] {1, 2, 1}> () c = Conv <pads = [1, 1]> (r, k) s = Squeeze (c, u1) y = Add (s, h)'
+echo "--- a convolution goes along the first" && model 'A,B' "$picture c = Conv <pads = [1, 0, 1, 0]> (r, k) $back" | sed 's/\[A,B,4\]/[A,4]/g' >m.txt
+onnxtool run m.txt --random 1 --shape x=6x4 --outputs x -o x.npz -q && samples
+echo "--- a pool does" && model 'A,B' "$picture c = AveragePool <kernel_shape = [3, 1], pads = [1, 0, 1, 0]> (r) $back" | sed 's/\[A,B,4\]/[A,4]/g' >m.txt && samples
+echo "--- of one place" && model 'A,B' "$picture c = MaxPool <kernel_shape = [1, 3], pads = [0, 1, 0, 1]> (r) $back" | sed 's/\[A,B,4\]/[A,4]/g' >m.txt && samples
+echo "--- a convolution goes along the second" && model 'A,B' "$rows" | sed 's/\[A,B,4\]/[A,B]/g' >m.txt && samples
