@@ -62,10 +62,12 @@ START_TEST(products_with_what_follows)
                "a = " MS "FusedGemm <transB = 1, activation = \"Relu\", beta = 0.5> (x, w0, w1) "
                "y = " MS "FusedGemm <activation = \"LeakyRelu\"> (a, w2) }",
                LIST("7,6", "7", "7,4"), DIMS(5, 6), WANT({"FusedGemm", 0}, {"LeakyRelu", 0}));
-    /* What takes the batch for rows is the kernel's. */
     check_same("g (float[2,5,6] x) => (float[A,B,C] y) { "
-               "y = " MS "FusedMatMul <transBatchA = 1, transA = 0> (x, w0) }",
-               LIST("5,6,3"), DIMS(2, 5, 6), WANT({"FusedMatMul", 1}));
+               "a = " MS "FusedMatMul <transBatchA = 1> (x, w0) "
+               "b = " MS "FusedMatMul <transBatchA = 1, transA = 1, transBatchB = 1> (x, w1) "
+               "c = Concat <axis = 1> (a, b) "
+               "y = " MS "FusedMatMul <transBatchB = 1, transB = 1> (c, w2) }",
+               LIST("5,6,3", "2,5,3", "7,5,3"), DIMS(2, 5, 6), WANT({"FusedMatMul", 0}));
 }
 END_TEST
 
