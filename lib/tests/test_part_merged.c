@@ -156,6 +156,10 @@ START_TEST(embeddings_of_codes)
 }
 END_TEST
 
+#define VARYING                                                                                    \
+    "k = Constant <value_float = 0.02> () z = Constant <value = uint8 {120}> () "                  \
+    "s = Constant <value_floats = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]> () p = QuantizeLinear(x, k, z) "
+
 START_TEST(integer_products)
 {
     check_same(
@@ -176,7 +180,17 @@ START_TEST(integer_products)
     /* Weights that vary. */
     check_same("g (float[6,6] x) => (float[A,B] y) { " X "k = Constant <value_float = 0.02> () "
                "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
-               NULL, 0, DIMS(6, 6), WANT({"DynamicQuantizeMatMul", 1}));
+               NULL, 0, DIMS(6, 6),
+               WANT({"DynamicQuantizeMatMul", 0}, {"DynamicQuantizeLinear", 1}));
+    check_same("g (float[2,6,6] x) => (float[A,B,C] y) { " VARYING "a = " MS
+               "MatMulIntegerToFloat(p, p, k, k, z, z) "
+               "b = " MS "MatMulIntegerToFloat(p, p, k, s, z, z, s) y = Add(a, b) }",
+               NULL, 0, DIMS(2, 6, 6), WANT({"MatMulIntegerToFloat", 0}));
+    /* Scales of each matrix's columns are the kernel's. */
+    check_same("g (float[2,6,6] x) => (float[A,B,C] y) { " VARYING
+               "t = Concat <axis = 0> (s, s) n = Constant <value_ints = [2, 1, 6]> () "
+               "u = Reshape(t, n) y = " MS "MatMulIntegerToFloat(p, p, k, u, z, z) }",
+               NULL, 0, DIMS(2, 6, 6), WANT({"MatMulIntegerToFloat", 1}));
 }
 END_TEST
 
