@@ -60,14 +60,15 @@ static void one_block(const struct job *job, size_t batch, size_t row, size_t co
     size_t a_at = (p->a_at ? p->a_at[batch] : 0) + row * p->a_row;
     size_t b_at = (p->b_at ? p->b_at[batch] : 0) + col * p->b_col;
     size_t c_at = (p->c_at ? p->c_at[batch] : 0) + row * p->ldc + col;
+    const enum ox_gemm_way way = ox_gemm_way(p->m, p->n, p->k, p->a_col, p->b_row, p->b_col);
     switch (p->dtype) {
     case OX_FLOAT32:
-        ox_gemm_run_f32(ox_gemm_f32(), m, n, p->k, (const float *)p->a + a_at, p->a_row, p->a_col,
-                        (const float *)p->b + b_at, p->b_row, p->b_col, (float *)p->c + c_at,
-                        p->ldc, p->add, work);
+        ox_gemm_run_f32(ox_gemm_f32(), way, m, n, p->k, (const float *)p->a + a_at, p->a_row,
+                        p->a_col, (const float *)p->b + b_at, p->b_row, p->b_col,
+                        (float *)p->c + c_at, p->ldc, p->add, work);
         break;
     case OX_FLOAT64:
-        ox_gemm_run_f64(p->fused ? ox_gemm_f64_fused() : ox_gemm_f64(), m, n, p->k,
+        ox_gemm_run_f64(p->fused ? ox_gemm_f64_fused() : ox_gemm_f64(), way, m, n, p->k,
                         (const double *)p->a + a_at, p->a_row, p->a_col,
                         (const double *)p->b + b_at, p->b_row, p->b_col, (double *)p->c + c_at,
                         p->ldc, p->add, work);
