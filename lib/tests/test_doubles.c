@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/distances.h"
 #include "kernels/doubles.h"
 #include "kernels/pair_rows.h"
 #include "tests/guarded.h"
@@ -363,6 +364,31 @@ START_TEST(inverses_of_matrices)
 }
 END_TEST
 
+/* At each level, of rows and columns that fill no block: the same but for what is rounded once, and nothing behind a row. */
+START_TEST(distances_are_near_those_of_plain_c)
+{
+    enum { ROWS = 7, MOST = 40, DEEP = 33, COLUMNS = 48 };
+    const size_t rows = 1 + (size_t)_i % ROWS, n = 1 + (size_t)_i % MOST, k = (size_t)_i % DEEP;
+    static double x[ROWS * DEEP], columns[COLUMNS * DEEP], y[ROWS * MOST + 1];
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        x[i] = (double)((uint32_t)(i + 1) * 2654435761u >> 8) / (1 << 24);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        columns[i] = (double)((uint32_t)(i + 9) * 2246822519u >> 8) / (1 << 24);
+    for (int level = OX_CPU_C; level <= (int)ox_cpu_probe(); level++) {
+        y[rows * n] = 7;
+        ox_distances((enum ox_cpu)level)->squares(rows, n, k, x, columns, COLUMNS, y);
+        ck_assert_double_eq(y[rows * n], 7);
+        for (size_t i = 0; i < rows * n; i++) {
+            double sum = 0;
+            for (size_t p = 0; p < k; p++)
+                sum += (x[i / n * k + p] - columns[p * COLUMNS + i % n]) *
+                       (x[i / n * k + p] - columns[p * COLUMNS + i % n]);
+            ck_assert(level == OX_CPU_C ? y[i] == sum : fabs(y[i] - sum) <= 1e-14 * sum);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("doubles");
@@ -373,6 +399,7 @@ int main(void)
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(all, signs_of_doubles);
     tcase_add_loop_test(all, inverses_of_matrices, 1, 40);
+    tcase_add_loop_test(all, distances_are_near_those_of_plain_c, 0, 200);
     tcase_add_loop_test(all, pairs_are_those_of_plain_c, 0, 200);
     tcase_add_loop_test(all, values_of_pairs_are_exact, 0, 400);
     suite_add_tcase(suite, all);
