@@ -30,6 +30,8 @@ static const struct {
     {"LogSoftmax(a)", true, 3, 1000, OX_FLOAT64},
     {"LogSoftmax <axis = 0>(a)", true, 5, 300, OX_FLOAT64},
     {"Elu <alpha = 0.5>(a)", true, 300, 77, OX_FLOAT64},
+    {"Gelu <approximate = \"tanh\">(a)", true, 300, 77, OX_FLOAT64},
+    {"Gelu(a)", true, 300, 77, OX_FLOAT64},
     {"Mish(a)", true, 300, 77, OX_FLOAT64},
     {"Relu(a)", true, 300, 77, OX_FLOAT64},
     {"Selu(a)", true, 300, 77, OX_FLOAT64},
@@ -64,7 +66,7 @@ static void open_case(struct text_run *f, size_t which, int level, unsigned thre
     snprintf(model, sizeof model,
              "<ir_version: 9, opset_import: [\"\" : %d, \"com.microsoft\" : 1]> "
              "g (%s[N, M] a) => (%s[N, M] y) { y = %s }",
-             strncmp(cases[which].call, "Reduce", 6) == 0 ? 13 : 18, name, name, cases[which].call);
+             strncmp(cases[which].call, "Reduce", 6) == 0 ? 13 : 20, name, name, cases[which].call);
     text_must_plan(f, model, &(struct ox_run_options){.level = level});
     ox_env_set_threads(f->env, threads);
     for (size_t i = 0; i < n; i++) {
@@ -81,7 +83,9 @@ static void open_case(struct text_run *f, size_t which, int level, unsigned thre
 /* What adds terms that cancel each other may be apart by what these are rounded to. */
 static double apart(const char *call)
 {
-    return strstr(call, "MatMul") ? 1e-11 : strstr(call, "LogSumExp") ? 1e-14 : 0;
+    return strstr(call, "MatMul")                              ? 1e-11
+           : strstr(call, "LogSumExp") || strstr(call, "tanh") ? 1e-14
+                                                               : 0;
 }
 
 static bool near(double a, double b, const char *call)
