@@ -184,6 +184,19 @@ START_TEST(packed_weights_serve_every_run)
 }
 END_TEST
 
+/* Output k, of n elements: of plain C, of the fast form by one thread and by two. */
+static void check_three(const struct text_run *runs, unsigned k, size_t n)
+{
+    const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[k]),
+                           *b = ox_datum_get_tensor(runs[1].out[k]),
+                           *c = ox_datum_get_tensor(runs[2].out[k]);
+    ck_assert_uint_eq(a->n, n);
+    ck_assert_uint_eq(a->n, b->n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
+    ck_assert_mem_eq(b->data, c->data, n * sizeof(float));
+}
+
 /* Attention of com.microsoft whose keys and values begin with those of a past, both in one tensor. Bits of _i: a past; who wants
  * what is whole; causal; a mask; one row. */
 START_TEST(a_past_is_joined_as_in_plain_c)
@@ -221,15 +234,8 @@ START_TEST(a_past_is_joined_as_in_plain_c)
         text_must_run(&runs[i]);
     }
     for (int k = 0; k <= (_i >> 1 & 1); k++) {
-        const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[k]),
-                               *b = ox_datum_get_tensor(runs[1].out[k]),
-                               *c = ox_datum_get_tensor(runs[2].out[k]);
-        ck_assert_uint_eq(a->n, k ? 2 * BATCH * HEADS * DEPTH * (size_t)all
-                                  : BATCH * (size_t)rows * WIDE);
-        ck_assert_uint_eq(a->n, b->n);
-        for (size_t i = 0; i < a->n; i++)
-            ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
-        ck_assert_mem_eq(b->data, c->data, b->n * sizeof(float));
+        check_three(runs, (unsigned)k,
+                    k ? 2 * BATCH * HEADS * DEPTH * (size_t)all : BATCH * (size_t)rows * WIDE);
     }
     for (int i = 0; i < 3; i++)
         text_close(&runs[i]);
@@ -265,14 +271,7 @@ START_TEST(a_shared_buffer_is_filled_as_in_plain_c)
         text_must_run(&runs[i]);
     }
     for (unsigned k = 0; k < 3; k++) {
-        const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[k]),
-                               *b = ox_datum_get_tensor(runs[1].out[k]),
-                               *c = ox_datum_get_tensor(runs[2].out[k]);
-        ck_assert_uint_eq(a->n, k ? BATCH * ROOM * WIDE : BATCH * (size_t)rows * WIDE);
-        ck_assert_uint_eq(a->n, b->n);
-        for (size_t i = 0; i < a->n; i++)
-            ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
-        ck_assert_mem_eq(b->data, c->data, b->n * sizeof(float));
+        check_three(runs, k, k ? BATCH * ROOM * WIDE : BATCH * (size_t)rows * WIDE);
     }
     for (int i = 0; i < 3; i++)
         text_close(&runs[i]);
