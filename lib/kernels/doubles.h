@@ -6,7 +6,7 @@
 
 struct ox_doubles {
     /* y = f(x), with the parameters a and b where rows.h names them, y may be x: within 2 units in the last place
-     * (what is made of several such functions: 4), special values as the C library has them. NULL: nothing better
+     * (what is made of several such functions: 4; GELU_TANH and half a unit of x in its last place), special values as the C library has them. NULL: nothing better
      * than the C library. */
     void (*unary[OX_UNARIES])(size_t n, const double *x, double *y, double a, double b);
     void (*sign)(size_t n, const double *x, double *y); /* exact; NULL likewise */

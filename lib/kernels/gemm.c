@@ -9,6 +9,16 @@ size_t ox_gemm_panels(size_t rows, size_t k, unsigned width)
     return (rows + width - 1) / width * width * k;
 }
 
+enum ox_gemm_way ox_gemm_way(size_t m, size_t n, size_t k, size_t a_col, size_t b_row, size_t b_col)
+{
+    enum { LINES = 4, DEEP = 64 };
+    if (a_col == 1 && b_row == 1 && (m < LINES || n < LINES))
+        return OX_GEMM_DOTS;
+    if (m < LINES && b_col == 1)
+        return OX_GEMM_ROWS;
+    return n && m <= OX_GEMM_FEW_SUMS / n && k >= DEEP ? OX_GEMM_DOTS : OX_GEMM_TILES;
+}
+
 size_t ox_gemm_work(size_t m, size_t n, size_t k)
 {
     size_t depth = k < OX_GEMM_KC ? k : OX_GEMM_KC;

@@ -17,8 +17,15 @@ enum {
     OX_GEMM_MC = 128, /* rows of a packed left block: a multiple of every mr */
     OX_GEMM_NC = 480, /* columns of a packed right block: a multiple of every nr */
     OX_GEMM_MR_MAX = 16,
-    OX_GEMM_NR_MAX = 64
+    OX_GEMM_NR_MAX = 64,
+    OX_GEMM_FEW_SUMS = 32
 };
+
+/* Few rows or columns go without packing: by sums along lines of both sides, or a row at a time by the right side. Sums of one way have
+ * not the bits of another: it is chosen for the whole product, and serves its parts. */
+enum ox_gemm_way { OX_GEMM_TILES, OX_GEMM_DOTS, OX_GEMM_ROWS };
+enum ox_gemm_way ox_gemm_way(size_t m, size_t n, size_t k, size_t a_col, size_t b_row,
+                             size_t b_col);
 
 /* tile: c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr.
  * dot: the sum of a[p] * b[p], with the bits of plain C. */
@@ -77,13 +84,13 @@ void ox_gemm_block_f64(const struct ox_gemm_f64 *g, size_t rows, size_t cols, si
 
 /* Elements of work that ox_gemm_run_*() needs for such a product; not more than a fixed bound. */
 size_t ox_gemm_work(size_t m, size_t n, size_t k);
-/* c[m x n] = (add ? c : 0) + a[m x k] b[k x n]; strides in elements, c's columns are adjacent. k may be 0. Few rows or columns go
- * without packing. */
-void ox_gemm_run_f32(const struct ox_gemm_f32 *g, size_t m, size_t n, size_t k, const float *a,
-                     size_t a_row, size_t a_col, const float *b, size_t b_row, size_t b_col,
-                     float *c, size_t ldc, bool add, float *work);
-void ox_gemm_run_f64(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t k, const double *a,
-                     size_t a_row, size_t a_col, const double *b, size_t b_row, size_t b_col,
-                     double *c, size_t ldc, bool add, double *work);
+/* c[m x n] = (add ? c : 0) + a[m x k] b[k x n]; strides in elements, c's columns are adjacent. k may be 0. `way` is that of a product
+ * of which this is all or a part, of the same k and strides. */
+void ox_gemm_run_f32(const struct ox_gemm_f32 *g, enum ox_gemm_way way, size_t m, size_t n,
+                     size_t k, const float *a, size_t a_row, size_t a_col, const float *b,
+                     size_t b_row, size_t b_col, float *c, size_t ldc, bool add, float *work);
+void ox_gemm_run_f64(const struct ox_gemm_f64 *g, enum ox_gemm_way way, size_t m, size_t n,
+                     size_t k, const double *a, size_t a_row, size_t a_col, const double *b,
+                     size_t b_row, size_t b_col, double *c, size_t ldc, bool add, double *work);
 
 #endif

@@ -165,37 +165,72 @@ static void NAME(row)(size_t n, size_t k, const REAL *restrict a, size_t a_col,
     }
 }
 
-static bool NAME(thin)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
-                       size_t a_row, size_t a_col, const REAL *b, size_t b_row, size_t b_col,
-                       REAL *c, size_t ldc, bool add)
+/* Rows, or columns, of a side that dots read: where elements are adjacent, else packed. */
+static const REAL *NAME(lines)(size_t n, size_t k, const REAL *x, size_t line, size_t step,
+                               size_t *apart, REAL *work)
 {
-    bool dots = a_col == 1 && b_row == 1 && (m < 4 || n < 4);
-    if (!dots && !(m < 4 && b_col == 1))
-        return false;
-    for (size_t i = 0; i < m; i++) {
-        if (!dots) {
-            NAME(row)(n, k, a + i * a_row, a_col, b, b_row, c + i * ldc, add);
-            continue;
-        }
-        for (size_t j = 0; j < n; j++) {
-            REAL sum = g->dot(k, a + i * a_row, b + j * b_col);
-            c[i * ldc + j] = add ? c[i * ldc + j] + sum : sum;
-        }
-    }
-    return true;
+    *apart = step == 1 ? line : k;
+    for (size_t i = 0; step != 1 && i < n; i++)
+        for (size_t p = 0; p < k; p++)
+            work[i * k + p] = x[i * line + p * step];
+    return step == 1 ? x : work;
 }
 
-void NAME(ox_gemm_run)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
-                       size_t a_row, size_t a_col, const REAL *b, size_t b_row, size_t b_col,
-                       REAL *c, size_t ldc, bool add, REAL *work)
+/* Few sums of sides whose elements are not adjacent: those of NAME(dots), a block of k at a time. */
+static void NAME(packed_dots)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
+                              size_t a_row, size_t a_col, const REAL *b, size_t b_row, size_t b_col,
+                              REAL *c, size_t ldc, bool add, REAL *work)
+{
+    REAL total[OX_GEMM_FEW_SUMS] = {0};
+    for (size_t at = 0; at < k; at += OX_GEMM_KC) {
+        const size_t depth = k - at < OX_GEMM_KC ? k - at : OX_GEMM_KC;
+        size_t left_row, right_row;
+        const REAL *left = NAME(lines)(m, depth, a + at * a_col, a_row, a_col, &left_row, work);
+        const REAL *right =
+            NAME(lines)(n, depth, b + at * b_row, b_col, b_row, &right_row, work + m * depth);
+        for (size_t i = 0; i < m; i++)
+            for (size_t j = 0; j < n; j++)
+                total[i * n + j] += g->dot(depth, left + i * left_row, right + j * right_row);
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            c[i * ldc + j] = add ? c[i * ldc + j] + total[i * n + j] : total[i * n + j];
+}
+
+static void NAME(dots)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
+                       size_t a_row, const REAL *b, size_t b_col, REAL *c, size_t ldc, bool add)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            const REAL sum = g->dot(k, a + i * a_row, b + j * b_col);
+            c[i * ldc + j] = add ? c[i * ldc + j] + sum : sum;
+        }
+}
+
+void NAME(ox_gemm_run)(const struct GEMM *g, enum ox_gemm_way way, size_t m, size_t n, size_t k,
+                       const REAL *a, size_t a_row, size_t a_col, const REAL *b, size_t b_row,
+                       size_t b_col, REAL *c, size_t ldc, bool add, REAL *work)
 {
     if (k == 0) {
         for (size_t i = 0; !add && i < m; i++)
             memset(c + i * ldc, 0, n * sizeof *c);
         return;
     }
-    if (NAME(thin)(g, m, n, k, a, a_row, a_col, b, b_row, b_col, c, ldc, add))
+    switch (way) {
+    case OX_GEMM_DOTS:
+        if (a_col == 1 && b_row == 1)
+            NAME(dots)(g, m, n, k, a, a_row, b, b_col, c, ldc, add);
+        else
+            NAME(packed_dots)
+        (g, m, n, k, a, a_row, a_col, b, b_row, b_col, c, ldc, add, work);
         return;
+    case OX_GEMM_ROWS:
+        for (size_t i = 0; i < m; i++)
+            NAME(row)(n, k, a + i * a_row, a_col, b, b_row, c + i * ldc, add);
+        return;
+    case OX_GEMM_TILES:
+        break;
+    }
     for (size_t nn = 0; nn < n; nn += OX_GEMM_NC) {
         size_t cols = n - nn < OX_GEMM_NC ? n - nn : OX_GEMM_NC;
         for (size_t kk = 0; kk < k; kk += g->depth) {

@@ -383,6 +383,8 @@ static void distances(size_t rows, size_t n, size_t k, const float *x, const flo
         size_t i = 0;
         for (; some == 2 * VW && i + ABREAST <= rows; i += ABREAST)
             few_distances(ABREAST, 2 * VW, k, x + i * k, columns, n_y, y + i * n_y);
+        for (; i + ABREAST <= rows; i += ABREAST)
+            few_distances(ABREAST, some, k, x + i * k, columns, n_y, y + i * n_y);
         for (; i < rows; i++)
             few_distances(1, some, k, x + i * k, columns, n_y, y + i * n_y);
     }

@@ -189,7 +189,7 @@ const struct ox_op ox_ops_activation[] = {
     {"", "Affine", 1, .infer = ox_rule_same, .run = run_affine},
     {"", "Celu", 12, .infer = ox_rule_same, .run = run_celu, .fast = ox_fast_unary},
     {"", "Elu", 1, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_elu, .fast = ox_fast_unary},
-    {"", "Gelu", 20, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
+    {"", "Gelu", 20, OX_OP_DOUBLE, .infer = ox_rule_same, .run = run_gelu, .fast = ox_fast_unary},
     {"", "HardSigmoid", 1, .infer = ox_rule_same, .run = run_hard_sigmoid, .fast = ox_fast_unary},
     {"", "HardSwish", 14, .infer = ox_rule_same, .run = run_hard_swish, .fast = ox_fast_unary},
     {"", "LeakyRelu", 1, .infer = ox_rule_same, .run = run_leaky_relu, .fast = ox_fast_unary},

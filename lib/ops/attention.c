@@ -298,12 +298,14 @@ static void attention_task(void *arg, size_t i)
     size_t q_row = a->flat ? a->q_heads * a->size : a->size;
     const double *q = a->flat ? a->q + (batch * a->queries + first) * q_row + head * a->size
                               : a->q + ((batch * a->q_heads + head) * a->queries + first) * q_row;
-    ox_gemm_run_f64(ox_gemm_f64(), rows, a->keys, a->size, q, q_row, 1,
-                    a->k + kv * a->keys * a->size, 1, a->size, scores, a->keys, false, work);
+    ox_gemm_run_f64(ox_gemm_f64(), ox_gemm_way(a->queries, a->keys, a->size, 1, 1, a->size), rows,
+                    a->keys, a->size, q, q_row, 1, a->k + kv * a->keys * a->size, 1, a->size,
+                    scores, a->keys, false, work);
     for (size_t s = 0; s < rows; s++)
         finish_row(a, batch, head, first + s, scores + s * a->keys, bias);
-    ox_gemm_run_f64(ox_gemm_f64(), rows, a->v_size, a->keys, scores, a->keys, 1,
-                    a->v + kv * a->keys * a->v_size, a->v_size, 1, out, a->v_size, false, work);
+    ox_gemm_run_f64(ox_gemm_f64(), ox_gemm_way(a->queries, a->v_size, a->keys, 1, a->v_size, 1),
+                    rows, a->v_size, a->keys, scores, a->keys, 1, a->v + kv * a->keys * a->v_size,
+                    a->v_size, 1, out, a->v_size, false, work);
     for (size_t s = 0; s < rows; s++) {
         size_t at = a->flat ? ((batch * a->queries + first + s) * a->q_heads + head) * a->v_size
                             : ((batch * a->q_heads + head) * a->queries + first + s) * a->v_size;

@@ -16,11 +16,13 @@ static void N(transpose_block)(const struct transpose *tr, size_t image, size_t 
         for (size_t j = 0; j < w->n_out; j++)
             y[m * w->n_out + j] = bias;
     }
+    const enum ox_gemm_way way =
+        ox_gemm_way(tr->out_group * w->taps, w->n_in, tr->in_group, weights_row, w->n_in, 1);
     for (size_t pixel = 0; pixel < w->n_in; pixel += PIXELS) {
         size_t count = w->n_in - pixel < PIXELS ? w->n_in - pixel : PIXELS;
         N(ox_gemm_run)
-        (N(ox_gemm)(), rows, count, tr->in_group, weights, 1, weights_row, x + pixel, w->n_in, 1,
-         columns, PIXELS, false, work);
+        (N(ox_gemm)(), way, rows, count, tr->in_group, weights, 1, weights_row, x + pixel, w->n_in,
+         1, columns, PIXELS, false, work);
         ox_window_table(w, w->in, w->out, pixel, count, PIXELS, table);
         for (size_t row = 0; row < rows; row++) {
             const ptrdiff_t *at = table + row % w->taps * PIXELS;

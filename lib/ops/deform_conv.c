@@ -94,9 +94,9 @@ static void deform_task(void *arg, size_t i)
     if (columns && sums && work) {
         for (size_t j = 0; j < count; j++)
             sample_pixel(df, image, group, pixel + j, columns + j);
-        ox_gemm_run_f64(ox_gemm_f64(), rows, count, depth,
-                        (const double *)cv->weights + group * rows * depth, depth, 1, columns,
-                        PIXELS, 1, sums, PIXELS, false, work);
+        ox_gemm_run_f64(ox_gemm_f64(), ox_gemm_way(rows, n_out, depth, 1, PIXELS, 1), rows, count,
+                        depth, (const double *)cv->weights + group * rows * depth, depth, 1,
+                        columns, PIXELS, 1, sums, PIXELS, false, work);
         for (size_t m = 0; m < rows; m++) {
             size_t channel = group * rows + m;
             for (size_t j = 0; cv->bias && j < count; j++)

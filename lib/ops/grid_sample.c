@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/stamp.h"
 #include "kernels/dense.h"
 #include "ops/carry.h"
 #include "ops/fast/fast.h"
@@ -341,7 +342,7 @@ static enum ox_status run_grid_sample(struct ox_run *r, struct ox_error *err)
                  : ox_resample_store(r, in->dtype, in->rank, dims, s.sums, err);
 }
 
-/* ---- In float32 ---------------------------------------------------------------------------------------------------- */
+/* ---- In the type of float32 and float64 ---------------------------------------------------------------------------- */
 
 /* Taps of places that are worked on side by side, and of one place at most. */
 enum { TAPS = 1024, TAPS_MOST = 64, SOME_MOST = 256 };
@@ -349,8 +350,8 @@ enum { TAPS = 1024, TAPS_MOST = 64, SOME_MOST = 256 };
 struct plane {
     const struct grid *g;
     size_t channels, area, places, taps, some; /* some: places side by side */
-    const float *x, *at;
-    float *y;
+    const void *x, *at;
+    void *y;
 };
 
 /* Places [first, first + n) of an image. */
@@ -365,172 +366,53 @@ static struct stretch stretch_of(const struct plane *p, size_t unit)
     return (struct stretch){unit / blocks, first, left < p->some ? left : p->some};
 }
 
-/* Tap k of place i stands at k * some + i. */
-struct taps {
-    int64_t offset[TAPS]; /* -1: outside */
-    float weight[TAPS];
-    bool inside; /* all of them */
-};
-
-static void set_tap(struct taps *t, size_t at, int64_t offset, double weight)
-{
-    t->offset[at] = offset;
-    t->weight[at] = (float)weight;
-    t->inside &= offset >= 0;
-}
-
-/* Of place i; two axes, which most have, without a detour. */
-static void find_place(const struct plane *p, const struct grid_axis *axes, size_t i,
-                       struct taps *t)
-{
-    int64_t offset[TAPS_MOST];
-    double weight[TAPS_MOST];
-    if (p->g->n_axes == 2) {
-        const struct grid_axis *rows = &axes[0], *columns = &axes[1];
-        for (unsigned k = 0; k < rows->n; k++)
-            for (unsigned c = 0; c < columns->n; c++, i += p->some) {
-                const bool outside = rows->index[k] < 0 || columns->index[c] < 0;
-                const int64_t at = rows->index[k] * p->g->strides[0] + columns->index[c];
-                set_tap(t, i, outside ? -1 : at, rows->weight[k] * columns->weight[c]);
-            }
-        return;
-    }
-    grid_taps(p->g, axes, offset, weight);
-    for (size_t k = 0; k < p->taps; k++, i += p->some)
-        set_tap(t, i, offset[k], weight[k]);
-}
-
-/* Of a linear place between the first and the last element, what grid_place() finds for an axis; false elsewhere. */
-static inline bool between(const struct grid *g, double normal, unsigned axis, int64_t *index,
-                           double *weight)
+/* Where grid_place() finds a normalized coordinate, before it looks at borders. */
+static inline double grid_at(const struct grid *g, double normal, unsigned axis)
 {
     const double dim = (double)g->dims[axis];
-    const double x = g->align_corners ? (normal + 1) / 2 * (dim - 1) : ((normal + 1) * dim - 1) / 2;
-    if (!(x >= 0 && x < dim - 1))
+    return g->align_corners ? (normal + 1) / 2 * (dim - 1) : ((normal + 1) * dim - 1) / 2;
+}
+
+/* Of a place `before` elements behind the first and `after` before the last, at least, what grid_place() finds for an axis; false
+ * elsewhere. */
+static inline bool between(const struct grid *g, double normal, unsigned axis, double before,
+                           double after, int64_t *index, double *weight)
+{
+    const double x = grid_at(g, normal, axis);
+    if (!(x >= before && x < (double)g->dims[axis] - after))
         return false;
     *index = (int64_t)x;
     *weight = x - (double)*index;
     return true;
 }
 
-/* Place i of two axes by its four neighbours; false where one is missing. */
-static inline bool find_four(const struct plane *p, const float *at, size_t i, struct taps *t)
+/* The nearest element, -1 outside; false where grid_place() must say. */
+static inline bool nearest(const struct grid *g, double normal, unsigned axis, int64_t *index)
 {
-    enum { NEXT = TAPS / 4 };
-    int64_t row, column;
-    double down, right;
-    if (!between(p->g, (double)at[1], 0, &row, &down) ||
-        !between(p->g, (double)at[0], 1, &column, &right))
-        return false;
-    int64_t *offset = t->offset + i;
-    float *weight = t->weight + i;
-    const double up = 1 - down, left = 1 - right;
-    offset[0] = row * p->g->strides[0] + column;
-    offset[NEXT] = offset[0] + 1;
-    offset[2 * NEXT] = offset[0] + p->g->strides[0];
-    offset[3 * NEXT] = offset[2 * NEXT] + 1;
-    weight[0] = (float)(up * left);
-    weight[NEXT] = (float)(up * right);
-    weight[2 * NEXT] = (float)(down * left);
-    weight[3 * NEXT] = (float)(down * right);
-    return true;
+    const double x = near_of(grid_at(g, normal, axis)), last = (double)(g->dims[axis] - 1);
+    if (x >= 0 && x <= last) {
+        *index = (int64_t)x;
+        return true;
+    }
+    *index = g->padding == GRID_ZEROS || x < 0 ? 0 : (int64_t)last;
+    if (g->padding == GRID_ZEROS)
+        *index = -1;
+    return x == x && g->padding != GRID_REFLECTION;
 }
 
-static void find_taps(const struct plane *p, const struct stretch *s, struct taps *t)
-{
-    const unsigned n_axes = p->g->n_axes;
-    const float *at = p->at + (s->image * p->places + s->first) * n_axes;
-    const bool four = n_axes == 2 && p->g->mode == GRID_LINEAR;
-    t->inside = true;
-    for (size_t i = 0; i < s->n; i++, at += n_axes) {
-        struct grid_axis axes[GRID_AXES];
-        if (four && find_four(p, at, i, t))
-            continue;
-        for (unsigned k = 0; k < n_axes; k++)
-            grid_place(p->g, (double)at[n_axes - 1 - k], k, &axes[k]);
-        find_place(p, axes, i, t);
-    }
-}
-
-/* y (+)= of four taps of each place, all inside. */
-static inline void sum_four(const float *restrict x, const int64_t *restrict offset,
-                            const float *restrict weight, size_t some, size_t n, bool add,
-                            float *restrict y)
-{
-    const int64_t *o[4] = {offset, offset + some, offset + 2 * some, offset + 3 * some};
-    const float *w[4] = {weight, weight + some, weight + 2 * some, weight + 3 * some};
-    for (size_t i = 0; i < n; i++) {
-        const float sum = w[0][i] * x[o[0][i]] + w[1][i] * x[o[1][i]] +
-                          (w[2][i] * x[o[2][i]] + w[3][i] * x[o[3][i]]);
-        y[i] = add ? y[i] + sum : sum;
-    }
-}
-
-/* ... of as many as there are, up to four, in any place. */
-static inline void sum_some(const float *x, const int64_t *offset, const float *weight, size_t some,
-                            size_t n, size_t taps, bool add, float *y)
-{
-    for (size_t i = 0; i < n; i++) {
-        float part[4] = {0};
-        for (size_t k = 0; k < taps; k++) {
-            const int64_t at = offset[k * some + i];
-            part[k] = at < 0 ? 0 : weight[k * some + i] * x[at];
-        }
-        const float sum = part[0] + part[1] + (part[2] + part[3]);
-        y[i] = add ? y[i] + sum : sum;
-    }
-}
-
-static void summed_task(void *arg, size_t from, size_t to)
-{
-    const struct plane *p = arg;
-    struct taps t;
-    for (size_t unit = from; unit < to; unit++) {
-        const struct stretch s = stretch_of(p, unit);
-        find_taps(p, &s, &t);
-        const size_t step = p->taps < 4 ? p->taps : 4;
-        for (size_t c = s.image * p->channels; c < (s.image + 1) * p->channels; c++) {
-            const float *x = p->x + c * p->area;
-            float *y = p->y + c * p->places + s.first;
-            for (size_t k = 0; k < p->taps; k += step) {
-                const int64_t *offset = t.offset + k * p->some;
-                const float *weight = t.weight + k * p->some;
-                if (t.inside && p->taps == 4)
-                    sum_four(x, offset, weight, TAPS / 4, s.n, false, y);
-                else if (t.inside && step == 4)
-                    sum_four(x, offset, weight, p->some, s.n, k > 0, y);
-                else if (step == 4)
-                    sum_some(x, offset, weight, p->some, s.n, 4, k > 0, y);
-                else
-                    sum_some(x, offset, weight, p->some, s.n, step, k > 0, y);
-            }
-        }
-    }
-}
-
-static void nearest_task(void *arg, size_t from, size_t to)
-{
-    const struct plane *p = arg;
-    struct taps t;
-    for (size_t unit = from; unit < to; unit++) {
-        const struct stretch s = stretch_of(p, unit);
-        find_taps(p, &s, &t);
-        for (size_t c = s.image * p->channels; c < (s.image + 1) * p->channels; c++) {
-            const float *x = p->x + c * p->area;
-            float *y = p->y + c * p->places + s.first;
-            for (size_t i = 0; i < s.n; i++)
-                y[i] = t.offset[i] < 0 ? 0 : x[t.offset[i]];
-        }
-    }
-}
+#define STAMP "ops/grid_planes_tmpl.h"
+#include "common/stamp_floats.h"
 
 enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err)
 {
-    const struct ox_tensor *x = ox_fast_in(r, 0), *at = ox_fast_in(r, 1);
+    static void (*const tasks[][2])(void *, size_t, size_t) = {{summed_task_f32, nearest_task_f32},
+                                                               {summed_task_f64, nearest_task_f64}};
+    const struct ox_tensor *x = ox_run_in(r, 0), *at = ox_run_in(r, 1);
     struct grid g = {0};
     struct ox_tensor *y;
     int64_t dims[OX_MOVE_RANK];
-    if (!x || !at || x->rank > OX_MOVE_RANK || x->n == 0 || grid_attrs(r, &g, err) != OX_OK ||
+    if ((x->dtype != OX_FLOAT32 && x->dtype != OX_FLOAT64) || at->dtype != x->dtype ||
+        x->rank > OX_MOVE_RANK || x->n == 0 || grid_attrs(r, &g, err) != OX_OK ||
         grid_shapes(r, x, at, &g, dims, err) != OX_OK)
         return OX_UNSUPPORTED;
     const size_t each = taps_each(&g);
@@ -542,16 +424,16 @@ enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err)
     }
     if (p.taps > TAPS_MOST)
         return OX_UNSUPPORTED;
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, dims, &y, err));
     p.some = TAPS / p.taps < SOME_MOST ? TAPS / p.taps : SOME_MOST;
     p.x = x->data;
     p.at = at->data;
     p.y = y->data;
-    const bool nearest = g.mode == GRID_NEAREST;
-    const double of_place = 20 + 4 * (double)p.taps, of_tap = nearest ? 1 : 0.5;
+    const bool is_nearest = g.mode == GRID_NEAREST;
+    const double of_place = 20 + 4 * (double)p.taps, of_tap = is_nearest ? 1 : 0.5;
     ox_fast_spread(r->env, p.places ? (size_t)dims[0] * ((p.places + p.some - 1) / p.some) : 0, 1,
                    (double)p.some * (of_place + of_tap * (double)(p.taps * p.channels)),
-                   nearest ? nearest_task : summed_task, &p);
+                   tasks[x->dtype == OX_FLOAT64][is_nearest], &p);
     return ox_env_poll(r->env, err);
 }
 
@@ -703,7 +585,7 @@ static enum ox_status run_affine_grid(struct ox_run *r, struct ox_error *err)
 }
 
 const struct ox_op ox_ops_grid_sample[] = {
-    {"", "GridSample", 16, 0, .infer = infer_grid_sample, .run = run_grid_sample,
+    {"", "GridSample", 16, OX_OP_DOUBLE, .infer = infer_grid_sample, .run = run_grid_sample,
      .fast = ox_fast_grid_sample},
     {"", "AffineGrid", 20, 0, .infer = infer_affine_grid, .run = run_affine_grid},
     {0}};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/stamp.h"
+#include "kernels/doubles.h"
 #include "ops/fast/fast.h"
 #include "ops/kernel_tables.h"
 #include "ops/whole.h"
@@ -26,8 +27,10 @@ float ox_log_sum_exp_row(const float *x, size_t n)
     return (float)((double)greatest + log(total));
 }
 
-void ox_log_sum_exp_rows(const float *x, size_t rows, size_t n, float *y)
+static void float_rows(const void *from, size_t rows, size_t n, void *to)
 {
+    const float *x = from;
+    float *y = to;
     const struct ox_rows *t = ox_fast_rows();
     const struct ox_fold *greatest = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][OX_FLOAT32];
     float most[OX_LOG_SUM_EXP_LANES], v[OX_LOG_SUM_EXP_LANES], total[OX_LOG_SUM_EXP_LANES];
@@ -131,6 +134,35 @@ static double power_below(uint64_t below)
     return powers[below < OX_COUNT(powers) ? below : OX_COUNT(powers) - 1];
 }
 
+/* The logarithms of the sums of e^v over rows of n; v is work. */
+static void logs_of_sums(double *v, size_t rows, size_t n, double *total)
+{
+    const struct ox_doubles *t = ox_doubles(ox_cpu());
+    t->unary[OX_UNARY_EXP](rows * n, v, v, 0, 0);
+    for (size_t row = 0; row < rows; row++) {
+        total[row] = 0;
+        for (size_t i = row * n; i < (row + 1) * n; i++)
+            total[row] += v[i];
+    }
+    t->unary[OX_UNARY_LOG](rows, total, total, 0, 0);
+}
+
+static void double_rows(const void *from, size_t rows, size_t n, void *to)
+{
+    const struct ox_fold *greatest = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][OX_FLOAT64];
+    const double *x = from;
+    double most[OX_LOG_SUM_EXP_LANES], v[OX_LOG_SUM_EXP_LANES], total[OX_LOG_SUM_EXP_LANES];
+    double *y = to;
+    greatest->start(most, rows);
+    greatest->rows(most, x, rows, n);
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = row * n; i < (row + 1) * n; i++)
+            v[i] = x[i] - most[row];
+    logs_of_sums(v, rows, n, total);
+    for (size_t row = 0; row < rows; row++)
+        y[row] = isfinite(most[row]) ? total[row] + most[row] : most[row];
+}
+
 #define STAMP "ops/reduce_powers_tmpl.h"
 #include "common/stamp_integers.h"
 
@@ -147,4 +179,13 @@ void ox_log_sum_exp_of_integers(enum ox_dtype type, const struct ox_fold **shift
     *shift = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][type];
     *fold = folds[type];
     *end = ends[type];
+}
+
+void (*ox_log_sum_exp_short(enum ox_dtype type))(const void *, size_t, size_t, void *)
+{
+    static void (*const rows[OX_N_DTYPES])(const void *, size_t, size_t, void *) = {
+        [OX_FLOAT32] = float_rows, [OX_FLOAT64] = double_rows, OX_KERNELS_WIDE_INTEGER(short_rows)};
+    const struct ox_doubles *t = ox_doubles(ox_cpu());
+    const bool served = type == OX_FLOAT32 || (t->unary[OX_UNARY_EXP] && t->unary[OX_UNARY_LOG]);
+    return served ? rows[type] : NULL;
 }

@@ -1,4 +1,4 @@
-/* Fast forms of ReduceLogSumExp: exponentials abreast for float32, a table of them for integers. */
+/* Fast forms of ReduceLogSumExp: exponentials abreast for float32 and of short rows, a table of them for integers. */
 #ifndef OX_OPS_LOG_SUM_EXP_H
 #define OX_OPS_LOG_SUM_EXP_H
 
@@ -8,8 +8,9 @@
 enum { OX_LOG_SUM_EXP_LANES = 512 }; /* at most */
 
 float ox_log_sum_exp_row(const float *x, size_t n);
-/* Of rows of n elements one after another, OX_LOG_SUM_EXP_LANES elements in all at most. */
-void ox_log_sum_exp_rows(const float *x, size_t rows, size_t n, float *y);
+/* What serves rows of n elements of that type one after another, OX_LOG_SUM_EXP_LANES elements in all at most, (x, rows, n, y); NULL:
+ * nothing better than a row at a time. */
+void (*ox_log_sum_exp_short(enum ox_dtype type))(const void *, size_t, size_t, void *);
 
 /* Those of a fold (kernels/folds.h) of lanes whose greatest elements are the shifts, in double, and what becomes of its sums. */
 void ox_log_sum_exp_abreast(void *acc, const void *in, size_t lanes, size_t rows, size_t stride,

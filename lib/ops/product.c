@@ -22,6 +22,7 @@ struct job {
     size_t row_blocks, col_blocks;
     size_t work; /* elements, and a line that panels begin on */
     size_t elem; /* bytes */
+    enum ox_gemm_way way;
     struct ox_task_state state;
 };
 
@@ -62,12 +63,12 @@ static void one_block(const struct job *job, size_t batch, size_t row, size_t co
     size_t c_at = (p->c_at ? p->c_at[batch] : 0) + row * p->ldc + col;
     switch (p->dtype) {
     case OX_FLOAT32:
-        ox_gemm_run_f32(ox_gemm_f32(), m, n, p->k, (const float *)p->a + a_at, p->a_row, p->a_col,
-                        (const float *)p->b + b_at, p->b_row, p->b_col, (float *)p->c + c_at,
-                        p->ldc, p->add, work);
+        ox_gemm_run_f32(ox_gemm_f32(), job->way, m, n, p->k, (const float *)p->a + a_at, p->a_row,
+                        p->a_col, (const float *)p->b + b_at, p->b_row, p->b_col,
+                        (float *)p->c + c_at, p->ldc, p->add, work);
         break;
     case OX_FLOAT64:
-        ox_gemm_run_f64(p->fused ? ox_gemm_f64_fused() : ox_gemm_f64(), m, n, p->k,
+        ox_gemm_run_f64(p->fused ? ox_gemm_f64_fused() : ox_gemm_f64(), job->way, m, n, p->k,
                         (const double *)p->a + a_at, p->a_row, p->a_col,
                         (const double *)p->b + b_at, p->b_row, p->b_col, (double *)p->c + c_at,
                         p->ldc, p->add, work);
@@ -141,6 +142,7 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
     struct job job = {.p = p,
                       .chunk = 1,
                       .elem = ox_dtype_size(p->dtype),
+                      .way = ox_gemm_way(p->m, p->n, p->k, p->a_col, p->b_row, p->b_col),
                       .state = {.budget = ox_env_budget(r->env)}};
     choose_blocks(&job, real, ox_env_threads(r->env));
     if (real)

@@ -97,6 +97,7 @@ struct reduction {
     char *out;
     size_t bytes; /* an element */
     bool turns;   /* rows, first */
+    void (*short_rows)(const void *x, size_t rows, size_t n, void *y);
 };
 
 static void add_loop(struct loops *loops, size_t count, size_t stride)
@@ -332,23 +333,36 @@ static void log_sum_exp_short_task(void *arg, size_t from, size_t to)
     const struct reduction *p = arg;
     for (size_t rows; from < to; from += rows) {
         rows = to - from < LANES / p->run ? to - from : LANES / p->run;
-        ox_log_sum_exp_rows((const float *)(const void *)p->in + from * p->run, rows, p->run,
-                            (float *)(void *)p->out + from);
+        p->short_rows(p->in + from * p->run * p->bytes, rows, p->run, p->out + from * p->bytes);
     }
 }
 
+/* Rows one after another, short enough for several at a time. */
+static bool has_short_rows(const struct reduction *p)
+{
+    return p->lanes == 1 && p->run == p->n_reduced && p->reduced.depth == 0 && p->kept.depth == 1 &&
+           p->kept.strides[0] == p->run && p->run <= LANES / 4;
+}
+
 /* By exponentials abreast, where they serve. */
-static void reduce_quickly(struct reduction *p, struct ox_fold *own,
+static void reduce_quickly(struct reduction *p, enum ox_dtype type, struct ox_fold *own,
                            void (**task)(void *arg, size_t from, size_t to))
 {
-    if (p->lanes > 1) {
+    enum { FEW = 16 /* beyond which a table of whole powers is as good */ };
+    p->short_rows = has_short_rows(p) && (type == OX_FLOAT32 || p->run <= FEW)
+                        ? ox_log_sum_exp_short(type)
+                        : NULL;
+    if (p->short_rows) {
+        *task = log_sum_exp_short_task;
+    } else if (type != OX_FLOAT32) {
+        ox_log_sum_exp_of_integers(type, &p->shift, &p->fold, &p->end);
+    } else if (p->lanes > 1) {
         *own = *p->fold;
         own->lanes = ox_log_sum_exp_abreast;
         p->fold = own;
         p->end = ox_log_sum_exp_finish;
     } else if (p->run == p->n_reduced && p->reduced.depth == 0) {
-        const bool adjacent = p->kept.depth == 1 && p->kept.strides[0] == p->run;
-        *task = adjacent && p->run <= LANES / 4 ? log_sum_exp_short_task : log_sum_exp_task;
+        *task = log_sum_exp_task;
     }
 }
 
@@ -398,10 +412,8 @@ static enum ox_status reduce_by(struct ox_run *r, const struct reducer *reducer,
     p.out = out->data;
     struct ox_fold own;
     void (*task)(void *arg, size_t from, size_t to) = reduce_task;
-    if (quick && in->dtype == OX_FLOAT32)
-        reduce_quickly(&p, &own, &task);
-    else if (quick)
-        ox_log_sum_exp_of_integers(in->dtype, &p.shift, &p.fold, &p.end);
+    if (quick)
+        reduce_quickly(&p, in->dtype, &own, &task);
     const size_t work = p.n_reduced * (p.lanes < LANES ? p.lanes : LANES);
     ox_ranges_run(r->env, p.kept.total * lane_blocks(&p), work >= OX_GRAIN ? 1 : OX_GRAIN / work,
                   task, &p);
@@ -533,10 +545,10 @@ const struct ox_op ox_ops_reduce[] = {
     {"", "ReduceL2", 18, .infer = ox_infer_reduce_input, .run = run_l2},
     {"", "ReduceLogSum", 1, .infer = ox_infer_reduce_attribute, .run = run_log_sum_attribute},
     {"", "ReduceLogSum", 18, .infer = ox_infer_reduce_input, .run = run_log_sum},
-    {"", "ReduceLogSumExp", 1, .infer = ox_infer_reduce_attribute, .run = run_log_sum_exp_attribute,
-     .fast = fast_log_sum_exp_attribute},
-    {"", "ReduceLogSumExp", 18, .infer = ox_infer_reduce_input, .run = run_log_sum_exp,
-     .fast = fast_log_sum_exp},
+    {"", "ReduceLogSumExp", 1, OX_OP_DOUBLE, .infer = ox_infer_reduce_attribute,
+     .run = run_log_sum_exp_attribute, .fast = fast_log_sum_exp_attribute},
+    {"", "ReduceLogSumExp", 18, OX_OP_DOUBLE, .infer = ox_infer_reduce_input,
+     .run = run_log_sum_exp, .fast = fast_log_sum_exp},
     {"", "ReduceMax", 1, .infer = ox_infer_reduce_max_attribute, .run = run_max_attribute},
     {"", "ReduceMax", 18, .infer = ox_infer_reduce_max, .run = run_max},
     {"", "ReduceMean", 1, .infer = ox_infer_reduce_attribute, .run = run_mean_attribute},

@@ -35,6 +35,25 @@ static void N(powers_lanes)(void *to, const void *from, size_t lanes, size_t row
 
 static const struct ox_fold N(powers) = {N(powers_start), N(powers_run), N(powers_lanes), NULL};
 
+static void N(short_rows)(const void *from, size_t rows, size_t n, void *to)
+{
+    const T *x = from;
+    T *y = to, most[OX_LOG_SUM_EXP_LANES];
+    double v[OX_LOG_SUM_EXP_LANES], total[OX_LOG_SUM_EXP_LANES];
+    for (size_t row = 0; row < rows; row++) {
+        const T *own = x + row * n;
+        T greatest = own[0];
+        for (size_t i = 1; i < n; i++)
+            greatest = own[i] > greatest ? own[i] : greatest;
+        for (size_t i = 0; i < n; i++)
+            v[row * n + i] = -(double)((W)greatest - (W)own[i]);
+        most[row] = greatest;
+    }
+    logs_of_sums(v, rows, n, total);
+    for (size_t row = 0; row < rows; row++)
+        y[row] = N(ox_whole)(total[row] + (double)most[row]);
+}
+
 #define END powers
 #define ACC double
 #define SHIFT T

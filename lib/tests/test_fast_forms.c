@@ -44,6 +44,13 @@ static const struct fast_case cases[] = {
      {{3, {2, 6, 9}}, {3, {6, 1, 4}}, {1, {6}}, {3, {2, 6, 3}}}},
     {CAUSAL "(a, b, , c)", 1, {{3, {3, 500, 1}}, {3, {500, 1, 4}}, {3, {3, 500, 3}}}},
     {CAUSAL "(a, b, c)", 1, {{3, {2, 40, 70}}, {3, {40, 1, 5}}, {1, {40}}}},
+    {"com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [8, 8, 20]>(a, b, c)",
+     0,
+     {{3, {2, 9, 12}}, {2, {12, 36}}, {1, {36}}}},
+    {"com.microsoft.Attention <num_heads = 3, qkv_hidden_sizes = [12, 12, 6], unidirectional = 1>"
+     "(a, b)",
+     0,
+     {{3, {1, 33, 12}}, {2, {12, 30}}}},
     {"Pow(a, b)", 3, {{2, {300, 9}}, {1, {9}}}},
     {"Pow(a, b)", 3, {{2, {300, 9}}, {2, {300, 9}}}},
     {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{2, {300, 9}}}},
@@ -177,6 +184,19 @@ START_TEST(packed_weights_serve_every_run)
 }
 END_TEST
 
+/* Output k, of n elements: of plain C, of the fast form by one thread and by two. */
+static void check_three(const struct text_run *runs, unsigned k, size_t n)
+{
+    const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[k]),
+                           *b = ox_datum_get_tensor(runs[1].out[k]),
+                           *c = ox_datum_get_tensor(runs[2].out[k]);
+    ck_assert_uint_eq(a->n, n);
+    ck_assert_uint_eq(a->n, b->n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
+    ck_assert_mem_eq(b->data, c->data, n * sizeof(float));
+}
+
 /* Attention of com.microsoft whose keys and values begin with those of a past, both in one tensor. Bits of _i: a past; who wants
  * what is whole; causal; a mask; one row. */
 START_TEST(a_past_is_joined_as_in_plain_c)
@@ -214,15 +234,44 @@ START_TEST(a_past_is_joined_as_in_plain_c)
         text_must_run(&runs[i]);
     }
     for (int k = 0; k <= (_i >> 1 & 1); k++) {
-        const struct ox_tensor *a = ox_datum_get_tensor(runs[0].out[k]),
-                               *b = ox_datum_get_tensor(runs[1].out[k]),
-                               *c = ox_datum_get_tensor(runs[2].out[k]);
-        ck_assert_uint_eq(a->n, k ? 2 * BATCH * HEADS * DEPTH * (size_t)all
-                                  : BATCH * (size_t)rows * WIDE);
-        ck_assert_uint_eq(a->n, b->n);
-        for (size_t i = 0; i < a->n; i++)
-            ck_assert(near(ox_tensor_get_double(b, i), ox_tensor_get_double(a, i)));
-        ck_assert_mem_eq(b->data, c->data, b->n * sizeof(float));
+        check_three(runs, (unsigned)k,
+                    k ? 2 * BATCH * HEADS * DEPTH * (size_t)all : BATCH * (size_t)rows * WIDE);
+    }
+    for (int i = 0; i < 3; i++)
+        text_close(&runs[i]);
+}
+END_TEST
+
+/* A past of which `n` rows are filled, the new ones go behind them and the rest stays. _i of 1: MultiHeadAttention, of 0 the decoder's. */
+START_TEST(a_shared_buffer_is_filled_as_in_plain_c)
+{
+    enum { BATCH = 2, ROOM = 9, WIDE = 16, HEADS = 2, DEPTH = 8 };
+    const int64_t rows = _i & 1 ? 3 : 1;
+    const int64_t fresh[] = {BATCH, rows, WIDE}, room[] = {BATCH, HEADS, ROOM, DEPTH};
+    float given[5][BATCH * ROOM * WIDE];
+    char text[1024];
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[2,R,16] "
+             "q, float[2,R,16] k, float[2,R,16] v, float[2,2,9,8] pk, float[2,2,9,8] pv) => "
+             "(float[2,R,16] y, float[2,2,9,8] nk, float[2,2,9,8] nv) <int32[1] n = {5}> { y, nk, "
+             "nv = com.microsoft.%s }",
+             _i & 1 ? "MultiHeadAttention <num_heads = 2, unidirectional = 1> (q, k, v, , , , pk, "
+                      "pv, n)"
+                    : "DecoderMaskedMultiHeadAttention <num_heads = 2, past_present_share_buffer "
+                      "= 1> (q, k, v, , , pk, pv, n)");
+    struct text_run runs[3];
+    for (unsigned k = 0; k < OX_COUNT(given); k++)
+        fill(given[k], OX_COUNT(given[k]), false, k + 3);
+    for (int i = 0; i < 3; i++) {
+        text_open(&runs[i], text);
+        ox_env_set_threads(runs[i].env, i == 2 ? 2 : 1);
+        ck_assert(text_plan(&runs[i], &(struct ox_run_options){.level = i ? 2 : 0}) == OX_OK);
+        for (unsigned k = 0; k < OX_COUNT(given); k++)
+            text_give(&runs[i], OX_FLOAT32, k < 3 ? 3 : 4, k < 3 ? fresh : room, given[k]);
+        text_must_run(&runs[i]);
+    }
+    for (unsigned k = 0; k < 3; k++) {
+        check_three(runs, k, k ? BATCH * ROOM * WIDE : BATCH * (size_t)rows * WIDE);
     }
     for (int i = 0; i < 3; i++)
         text_close(&runs[i]);
@@ -265,6 +314,7 @@ int main(void)
     TCase *tcase = tcase_create("fast_forms");
     tcase_add_loop_test(tcase, as_plain_c, 0, (int)OX_COUNT(cases));
     tcase_add_loop_test(tcase, a_past_is_joined_as_in_plain_c, 0, 32);
+    tcase_add_loop_test(tcase, a_shared_buffer_is_filled_as_in_plain_c, 0, 2);
     tcase_add_loop_test(tcase, hidden_infinities_are_those_of_plain_c, 0, 8);
     tcase_add_test(tcase, packed_weights_serve_every_run);
     suite_add_tcase(suite, tcase);

@@ -217,15 +217,17 @@ static void draw_grid(struct dice *d, struct random_model *p)
     }
     p->other[0] = p->dims[0];
     p->other[axes + 1] = axes;
+    const bool wide = dice_between(d, 0, 2) == 0;
     p->exact = dice_between(d, 0, 1);
     p->apart = cubic ? 4e-6f : 0; /* up to 64 products a sum */
     snprintf(p->text, sizeof p->text,
              "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> g (float[%s] "
              "x, float[%s] z) => "
-             "(float[%s] y) { y = %sGridSample <mode = \"%s\", padding_mode = \"%s\", "
-             "align_corners = %d> (x, z) }",
-             shapes[axes - 1][0], shapes[axes - 1][1], shapes[axes - 1][2],
-             standard ? "" : "com.microsoft.",
+             "(float[%s] y) { a = Cast <to = %d> (x) b = Cast <to = %d> (z) "
+             "c = %sGridSample <mode = \"%s\", padding_mode = \"%s\", align_corners = %d> (a, b) "
+             "y = Cast <to = 1> (c) }",
+             shapes[axes - 1][0], shapes[axes - 1][1], shapes[axes - 1][2], wide ? 11 : 1,
+             wide ? 11 : 1, standard ? "" : "com.microsoft.",
              p->exact   ? "nearest"
              : cubic    ? "cubic"
              : standard ? "linear"

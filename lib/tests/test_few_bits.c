@@ -464,23 +464,26 @@ END_TEST
 START_TEST(the_fast_engine_gives_what_the_reference_gives)
 {
     struct dice d = {(uint64_t)_i * 97 + 3};
-    const int64_t m = (int64_t)dice_between(&d, 1, 20), bits = dice_between(&d, 0, 1) ? 4 : 8;
+    const int64_t m = (int64_t)dice_between(&d, 1, 20), bits = 2 << dice_between(&d, 0, 2);
     const int64_t n = (int64_t)dice_between(&d, 1, _i % 4 ? 70 : 600);
     const int64_t block = 16 << dice_between(&d, 0, 2), blocks = (int64_t)dice_between(&d, 1, 3);
     const int64_t less = _i % 5 ? 0 : dice_between(&d, 1, (size_t)block - 1);
-    const int64_t k = block * blocks - less, bytes = block * bits / 8;
+    const int64_t k = block * blocks - less, bytes = block * bits / 8,
+                  zero_bytes = (blocks * bits + 7) / 8;
     char text[1024];
     snprintf(text, sizeof text,
              "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[%d,%d] a, "
-             "uint8[%d,%d,%d] b, float[%d] s, float[%d] bias) => (float[%d,%d] y) { y = "
-             "com.microsoft.MatMulNBits <K = %d, N = %d, bits = %d, block_size = %d> (a, b, s, , , "
-             "bias) }",
-             (int)m, (int)k, (int)n, (int)blocks, (int)bytes, (int)(n * blocks), (int)n, (int)m,
-             (int)n, (int)k, (int)n, (int)bits, (int)block);
+             "uint8[%d,%d,%d] b, float[%d] s, float[%d] bias, uint8[%d,%d] z) => (float[%d,%d] y) "
+             "{ y = com.microsoft.MatMulNBits <K = %d, N = %d, bits = %d, block_size = %d> (a, b, "
+             "s, %s, , bias) }",
+             (int)m, (int)k, (int)n, (int)blocks, (int)bytes, (int)(n * blocks), (int)n, (int)n,
+             (int)zero_bytes, (int)m, (int)n, (int)k, (int)n, (int)bits, (int)block,
+             _i % 3 ? "" : "z");
     struct guarded a = guarded_new(&d, (size_t)(m * k), false),
                    s = guarded_new(&d, (size_t)(n * blocks), false),
                    bias = guarded_new(&d, (size_t)n, false);
-    uint8_t *codes = random_bytes(&d, (size_t)(n * blocks * bytes));
+    uint8_t *codes = random_bytes(&d, (size_t)(n * blocks * bytes)),
+            *zeros = random_bytes(&d, (size_t)(n * zero_bytes));
     struct text_run runs[2];
     if (_i % 8 == 0)
         a.at[k / 2] = INFINITY;
@@ -492,11 +495,12 @@ START_TEST(the_fast_engine_gives_what_the_reference_gives)
         text_give(f, OX_UINT8, 3, (const int64_t[]){n, blocks, bytes}, codes);
         text_give(f, OX_FLOAT32, 1, (const int64_t[]){n * blocks}, s.at);
         text_give(f, OX_FLOAT32, 1, &n, bias.at);
+        text_give(f, OX_UINT8, 2, (const int64_t[]){n, zero_bytes}, zeros);
         text_must_run(f);
     }
     const float *want = ox_datum_get_tensor(runs[0].out[0])->data;
     const float *got = ox_datum_get_tensor(runs[1].out[0])->data;
-    const double size = (double)k * (bits == 8 ? 128 : 8);
+    const double size = (double)k * (bits == 8 ? 256 : 16);
     for (int64_t i = 0; i < m * n; i++)
         ck_assert((isnan(want[i]) && isnan(got[i])) || want[i] == got[i] ||
                   fabs((double)want[i] - (double)got[i]) <= size * 8 * 0x1p-24);
@@ -506,6 +510,43 @@ START_TEST(the_fast_engine_gives_what_the_reference_gives)
     guarded_free(&s);
     guarded_free(&bias);
     free(codes);
+    free(zeros);
+}
+END_TEST
+
+/* Of 2 bits, constant: what is made of them serves the runs after the first too. */
+START_TEST(constant_codes_serve_every_run)
+{
+    enum { K = 64, N = 21, ROWS = 3 };
+    char text[1024];
+    float a[ROWS * K];
+    struct text_run runs[2];
+    snprintf(text, sizeof text,
+             "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (float[M,64] a, "
+             "float[42] s) => (float[M,21] y) <int64 o = {0}, int64 n = {336}, int64 e = {1}, "
+             "int64 f = {97}, int64 m = {251}, int64[3] d = {21,2,8}, int64[1] l = {21}> { "
+             "e1 = Constant <value_ints = [0]> () r = Range(o, n, e) p = Mul(r, f) q = Mod(p, m) c "
+             "= Cast <to = 2> (q) "
+             "b = Reshape(c, d) g = Slice(c, e1, l) y = com.microsoft.MatMulNBits <K = 64, "
+             "N = 21, bits = 2, block_size = 32> (a, b, s%s) }",
+             _i ? ", g" : "");
+    for (size_t i = 0; i < ROWS * K; i++)
+        a[i] = (float)(i * 7919 % 201) / 100 - 1;
+    for (int i = 0; i < 2; i++) {
+        text_must_plan(&runs[i], text, &(struct ox_run_options){.level = 2 * i});
+        text_give(&runs[i], OX_FLOAT32, 2, (const int64_t[]){ROWS, K}, a);
+        text_give(&runs[i], OX_FLOAT32, 1, (const int64_t[]){2 * N}, a);
+        text_must_run(&runs[i]);
+        text_must_run(&runs[i]);
+    }
+    const struct ox_tensor *want = ox_datum_get_tensor(runs[0].out[0]),
+                           *got = ox_datum_get_tensor(runs[1].out[0]);
+    ck_assert_uint_eq(got->n, ROWS * N);
+    for (size_t i = 0; i < got->n; i++)
+        ck_assert_double_le(fabs(ox_tensor_get_double(want, i) - ox_tensor_get_double(got, i)),
+                            4e-5);
+    for (int i = 0; i < 2; i++)
+        text_close(&runs[i]);
 }
 END_TEST
 
@@ -624,6 +665,7 @@ int main(void)
     tcase_add_loop_test(tc, rows_of_digits_are_those_of_plain_c, 0, 400);
     tcase_add_loop_test(tc, accuracy_of_bytes_is_that_of_every_row, 0, 24);
     tcase_add_loop_test(tc, the_fast_engine_gives_what_the_reference_gives, 0, 60);
+    tcase_add_loop_test(tc, constant_codes_serve_every_run, 0, 2);
     tcase_add_loop_test(tc, values_of_a_table_are_those_of_plain_c, 0, 60);
     tcase_add_loop_test(tc, products_of_dequantized_blocks_are_fused, 0, 32);
     suite_add_tcase(s, tc);

@@ -14,10 +14,10 @@ static double next_number(void)
     return (double)(state >> 16) / 65536 - 0.5;
 }
 
-static const size_t sizes[][3] = {{1, 1, 1},      {4, 8, 3},      {5, 9, 257},   {3, 40, 300},
-                                  {130, 7, 64},   {2, 1, 1000},   {64, 3, 512},  {129, 513, 17},
-                                  {17, 520, 300}, {131, 33, 260}, {1, 600, 512}, {6, 6, 0},
-                                  {16, 49, 30},   {128, 480, 9},  {24, 481, 130}};
+static const size_t sizes[][3] = {
+    {1, 1, 1},    {4, 8, 3},      {5, 9, 257},    {3, 40, 300},   {130, 7, 64},  {2, 1, 1000},
+    {64, 3, 512}, {129, 513, 17}, {17, 520, 300}, {131, 33, 260}, {1, 600, 512}, {6, 6, 0},
+    {16, 49, 30}, {128, 480, 9},  {24, 481, 130}, {4, 4, 1000},   {8, 4, 300},   {5, 6, 64}};
 
 /* trans: how each side lies in memory. */
 static void check_double(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t k, bool ta,
@@ -33,8 +33,8 @@ static void check_double(const struct ox_gemm_f64 *g, size_t m, size_t n, size_t
         b[i] = next_number();
     for (size_t i = 0; i < m * n; i++)
         before[i] = c[i] = next_number();
-    ox_gemm_run_f64(g, m, n, k, a, ta ? 1 : k, ta ? m : 1, b, tb ? 1 : n, tb ? k : 1, c, n, add,
-                    work);
+    ox_gemm_run_f64(g, ox_gemm_way(m, n, k, ta ? m : 1, tb ? 1 : n, tb ? k : 1), m, n, k, a,
+                    ta ? 1 : k, ta ? m : 1, b, tb ? 1 : n, tb ? k : 1, c, n, add, work);
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = add ? before[i * n + j] : 0, bound = 1e-15;
@@ -74,7 +74,8 @@ START_TEST(floats_are_near_doubles)
         a[i] = (float)next_number();
     for (size_t i = 0; i < k * n; i++)
         b[i] = (float)next_number();
-    ox_gemm_run_f32(ox_gemm_f32(), m, n, k, a, k, 1, b, n, 1, c, n, false, work);
+    ox_gemm_run_f32(ox_gemm_f32(), ox_gemm_way(m, n, k, 1, n, 1), m, n, k, a, k, 1, b, n, 1, c, n,
+                    false, work);
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = 0, bound = 1e-30;
@@ -97,17 +98,21 @@ START_TEST(a_part_of_the_result_has_the_same_bits_as_the_whole)
 {
     enum { M = 40, N = 100, K = 600 };
     static float a[M * K], b[K * N], c[M * N], part[M * N];
+    const enum ox_gemm_way way = ox_gemm_way(M, N, K, 1, N, 1);
     float *work = calloc(ox_gemm_work(M, N, K), sizeof *work);
     ck_assert_ptr_nonnull(work);
     for (size_t i = 0; i < M * K; i++)
         a[i] = (float)next_number();
     for (size_t i = 0; i < K * N; i++)
         b[i] = (float)next_number();
-    ox_gemm_run_f32(ox_gemm_f32(), M, N, K, a, K, 1, b, N, 1, c, N, false, work);
-    ox_gemm_run_f32(ox_gemm_f32(), 10, 30, K, a + 16 * K, K, 1, b + 48, N, 1, part, N, false, work);
-    for (size_t i = 0; i < 10; i++)
-        for (size_t j = 0; j < 30; j++)
-            ck_assert(part[i * N + j] == c[(16 + i) * N + 48 + j]);
+    ox_gemm_run_f32(ox_gemm_f32(), way, M, N, K, a, K, 1, b, N, 1, c, N, false, work);
+    for (size_t rows = 2; rows <= 10; rows += 8) {
+        ox_gemm_run_f32(ox_gemm_f32(), way, rows, 30, K, a + 16 * K, K, 1, b + 48, N, 1, part, N,
+                        false, work);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < 30; j++)
+                ck_assert(part[i * N + j] == c[(16 + i) * N + 48 + j]);
+    }
     free(work);
 }
 END_TEST

@@ -1,6 +1,9 @@
 /* MatMul, Gemm, their quantized relatives, Einsum: what ONNX's suite does not show. */
+#include <stdio.h>
+
 #include "tests/expect_op.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 START_TEST(matmul_of_integers_wraps)
 {
@@ -221,6 +224,44 @@ START_TEST(einsum_of_nothing)
 }
 END_TEST
 
+/* A few rows or columns are left over where a product is parted, elsewhere for each number of threads. Bits of _i: doubles; how the right
+ * side lies; columns left over. */
+START_TEST(products_of_any_number_of_threads_have_the_same_bits)
+{
+    const int64_t m = _i & 4 ? 17 : 131, n = _i & 4 ? 483 : 200, k = 300;
+    const bool doubles = _i & 1, lines = _i & 2;
+    const enum ox_dtype dtype = doubles ? OX_FLOAT64 : OX_FLOAT32;
+    const int64_t right[] = {lines ? n : k, lines ? k : n};
+    static double x[483 * 300];
+    static float y[483 * 300];
+    struct text_run runs[3];
+    char text[256];
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 18]> g (%s[M,K] a, %s[P,Q] b) => (%s[M,N] y) "
+             "{ y = Gemm <transB = %d> (a, b) }",
+             doubles ? "double" : "float", doubles ? "double" : "float",
+             doubles ? "double" : "float", lines);
+    for (size_t i = 0; i < OX_COUNT(x); i++) {
+        x[i] = (double)(i * 7919 % 2011) / 2010 - 0.4;
+        y[i] = (float)x[i];
+    }
+    for (unsigned i = 0; i < OX_COUNT(runs); i++) {
+        text_open(&runs[i], text);
+        ox_env_set_threads(runs[i].env, i + 1);
+        ck_assert(text_plan(&runs[i], &(struct ox_run_options){.level = doubles ? 2 : 0}) == OX_OK);
+        text_give(&runs[i], dtype, 2, (const int64_t[]){m, k}, doubles ? (void *)x : (void *)y);
+        text_give(&runs[i], dtype, 2, right, doubles ? (void *)x : (void *)y);
+        text_must_run(&runs[i]);
+        const struct ox_tensor *one = ox_datum_get_tensor(runs[0].out[0]),
+                               *out = ox_datum_get_tensor(runs[i].out[0]);
+        ck_assert_uint_eq(out->n, (size_t)(m * n));
+        ck_assert_mem_eq(out->data, one->data, out->n * ox_dtype_size(dtype));
+    }
+    for (unsigned i = 0; i < OX_COUNT(runs); i++)
+        text_close(&runs[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("matmul");
@@ -235,6 +276,7 @@ int main(void)
     tcase_add_test(tc, gemm_of_integers_is_exact);
     tcase_add_test(tc, matmul_integer_takes_zero_points_by_row_and_column);
     tcase_add_test(tc, qlinear_matmul_rounds_halves_to_even_and_saturates);
+    tcase_add_loop_test(tc, products_of_any_number_of_threads_have_the_same_bits, 0, 8);
     tcase_add_test(tc, einsum_diagonal_trace_and_order);
     tcase_add_test(tc, einsum_of_three_with_ellipsis);
     tcase_add_test(tc, einsum_integers_wrap_in_their_size);

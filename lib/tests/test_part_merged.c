@@ -62,10 +62,12 @@ START_TEST(products_with_what_follows)
                "a = " MS "FusedGemm <transB = 1, activation = \"Relu\", beta = 0.5> (x, w0, w1) "
                "y = " MS "FusedGemm <activation = \"LeakyRelu\"> (a, w2) }",
                LIST("7,6", "7", "7,4"), DIMS(5, 6), WANT({"FusedGemm", 0}, {"LeakyRelu", 0}));
-    /* What takes the batch for rows is the kernel's. */
     check_same("g (float[2,5,6] x) => (float[A,B,C] y) { "
-               "y = " MS "FusedMatMul <transBatchA = 1, transA = 0> (x, w0) }",
-               LIST("5,6,3"), DIMS(2, 5, 6), WANT({"FusedMatMul", 1}));
+               "a = " MS "FusedMatMul <transBatchA = 1> (x, w0) "
+               "b = " MS "FusedMatMul <transBatchA = 1, transA = 1, transBatchB = 1> (x, w1) "
+               "c = Concat <axis = 1> (a, b) "
+               "y = " MS "FusedMatMul <transBatchB = 1, transB = 1> (c, w2) }",
+               LIST("5,6,3", "2,5,3", "7,5,3"), DIMS(2, 5, 6), WANT({"FusedMatMul", 0}));
 }
 END_TEST
 
@@ -154,6 +156,10 @@ START_TEST(embeddings_of_codes)
 }
 END_TEST
 
+#define VARYING                                                                                    \
+    "k = Constant <value_float = 0.02> () z = Constant <value = uint8 {120}> () "                  \
+    "s = Constant <value_floats = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]> () p = QuantizeLinear(x, k, z) "
+
 START_TEST(integer_products)
 {
     check_same(
@@ -174,7 +180,17 @@ START_TEST(integer_products)
     /* Weights that vary. */
     check_same("g (float[6,6] x) => (float[A,B] y) { " X "k = Constant <value_float = 0.02> () "
                "y = " MS "DynamicQuantizeMatMul(x, p, k) }",
-               NULL, 0, DIMS(6, 6), WANT({"DynamicQuantizeMatMul", 1}));
+               NULL, 0, DIMS(6, 6),
+               WANT({"DynamicQuantizeMatMul", 0}, {"DynamicQuantizeLinear", 1}));
+    check_same("g (float[2,6,6] x) => (float[A,B,C] y) { " VARYING "a = " MS
+               "MatMulIntegerToFloat(p, p, k, k, z, z) "
+               "b = " MS "MatMulIntegerToFloat(p, p, k, s, z, z, s) y = Add(a, b) }",
+               NULL, 0, DIMS(2, 6, 6), WANT({"MatMulIntegerToFloat", 0}));
+    /* Scales of each matrix's columns are the kernel's. */
+    check_same("g (float[2,6,6] x) => (float[A,B,C] y) { " VARYING
+               "t = Concat <axis = 0> (s, s) n = Constant <value_ints = [2, 1, 6]> () "
+               "u = Reshape(t, n) y = " MS "MatMulIntegerToFloat(p, p, k, u, z, z) }",
+               NULL, 0, DIMS(2, 6, 6), WANT({"MatMulIntegerToFloat", 1}));
 }
 END_TEST
 

@@ -156,6 +156,32 @@ START_TEST(an_output_whose_type_nobody_knows_is_of_the_kernels_type)
 }
 END_TEST
 
+/* 2048 + 1 - 2048, attention to equal values between. */
+START_TEST(a_cache_that_begins_is_of_halves_and_computed_in_float32)
+{
+    enum { WIDTH = 16 };
+    for (int level = 0; level <= 2; level += 2) {
+        uint16_t x[2 * WIDTH];
+        struct text_run f;
+        for (size_t i = 0; i < 2 * WIDTH; i++)
+            x[i] = 0x6800;
+        text_must_plan(&f,
+                       "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> "
+                       "g (float16[1,2,16] x) => (float16[1,2,16] y, float16[1,1,2,16] k) "
+                       "<float16[1] b = {15360}, float16[1] c = {26624}, int32[1] n = {1}, "
+                       "int32 t = {2}> { v = Add(x, b) a, k, more = "
+                       "com.microsoft.GroupQueryAttention <num_heads = 1, kv_num_heads = 1> "
+                       "(v, v, v, , , n, t) y = Sub(a, c) }",
+                       &(struct ox_run_options){.level = level});
+        text_give(&f, OX_FLOAT16, 3, (const int64_t[]){1, 2, WIDTH}, x);
+        text_must_run(&f);
+        ck_assert_double_eq(ox_tensor_get_double(ox_datum_get_tensor(f.out[0]), 0), level / 2);
+        ck_assert_int_eq(ox_datum_get_tensor(f.out[1])->dtype, OX_FLOAT16);
+        text_close(&f);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -167,6 +193,7 @@ int main(void)
         before_casts_took_numbers_nodes_round,
         a_cast_of_nothing_is_refused,
         an_output_whose_type_nobody_knows_is_of_the_kernels_type,
+        a_cache_that_begins_is_of_halves_and_computed_in_float32,
     };
     Suite *suite = suite_create("widen halves");
     TCase *tcase = tcase_create("widen halves");

@@ -7,23 +7,28 @@ struct product {
     struct ox_value *in[4], *scales[2], *bias;
 };
 
-/* Whether the right side is what integer products take: constant, with one scale or one a column. */
-static bool has_weights(struct ox_rewrite *rw, const struct product *of)
-{
-    const struct ox_value *zero = of->in[3];
-    if (!of->in[1] || !of->scales[1])
-        return false;
-    const struct ox_stored *weights = ox_rw_stored(rw, of->in[1]);
-    const struct ox_stored *scale = ox_rw_stored(rw, of->scales[1]);
-    return weights && weights->rank == 2 && scale && scale->rank <= 1 &&
-           (scale->rank == 0 || scale->dims[0] == 1 || scale->dims[0] == weights->dims[1]) &&
-           (!zero || ox_rw_stored(rw, zero)) && (!of->bias || ox_rank_of(rw, of->bias) == 1);
-}
-
 static bool is_one(struct ox_rewrite *rw, const struct ox_value *value)
 {
     const int rank = ox_rank_of(rw, value);
     return rank == 0 || (rank == 1 && ox_dim_of(rw, value, 0) == 1);
+}
+
+/* ... or one of each column of `matrix`. */
+static bool is_of_columns(struct ox_rewrite *rw, const struct ox_value *value,
+                          const struct ox_value *matrix)
+{
+    const int rank = ox_rank_of(rw, matrix);
+    return is_one(rw, value) ||
+           (rank >= 2 && ox_rank_of(rw, value) == 1 && ox_dim_of(rw, value, 0) > 0 &&
+            ox_dim_of(rw, value, 0) == ox_dim_of(rw, matrix, rank - 1));
+}
+
+/* Whether the right side has what integer products take: one scale and zero point, or one a column. */
+static bool has_weights(struct ox_rewrite *rw, const struct product *of)
+{
+    const struct ox_value *b = of->in[1], *scale = of->scales[1], *zero = of->in[3];
+    return b && scale && ox_rank_of(rw, b) >= 1 && is_of_columns(rw, scale, b) &&
+           (!zero || is_of_columns(rw, zero, b)) && (!of->bias || ox_rank_of(rw, of->bias) == 1);
 }
 
 /* ... and the left side codes with one zero point and scale. */
@@ -117,7 +122,7 @@ void ox_part_integer_attention(const struct ox_parts *p)
                                .bias = ox_input(node, BIAS)};
     if (ox_input(node, PAST) || ox_attr_int(node, "do_rotary", 0) ||
         (node->n_outputs > 1 && node->outputs[1]) || ox_rank_of(rw, of.in[0]) != 3 ||
-        !is_served(rw, &of) || ox_dim_of(rw, of.in[1], 1) % 3)
+        !is_served(rw, &of) || ox_rank_of(rw, of.in[1]) != 2 || ox_dim_of(rw, of.in[1], 1) % 3)
         return;
     const struct ox_expr *dims[] = {ox_dim_expr(rw, of.in[0], 0), ox_dim_expr(rw, of.in[0], 1),
                                     ox_dim_expr(rw, of.in[1], 1)};

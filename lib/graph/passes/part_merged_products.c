@@ -166,17 +166,20 @@ void ox_part_gemm(const struct ox_parts *p)
         ox_part_end(p, activated(p, &act, with_attributes(p, "Gemm", in, in[2] ? 3 : 2)));
 }
 
-/* The value with its last two axes exchanged. */
-static struct ox_value *turned(const struct ox_parts *p, struct ox_value *x, unsigned rank)
+/* A factor as its matrices: `batch` makes its first axis that of the rows, which `trans` then makes the columns. */
+static struct ox_value *turned(const struct ox_parts *p, struct ox_value *x, unsigned rank,
+                               bool batch, bool trans)
 {
     int64_t *perm = ox_rw_scratch(p->rw, rank, sizeof *perm);
     const struct ox_expr **dims = ox_rw_scratch(p->rw, rank, sizeof *dims);
     if (!perm || !dims)
         return NULL;
-    for (unsigned i = 0; i < rank; i++) {
-        perm[i] = i + 2 < rank ? i : 2 * rank - 3 - i;
+    for (unsigned i = 0; i + 2 < rank; i++)
+        perm[i] = batch ? i + 1 : i;
+    perm[rank - 2 + trans] = batch ? 0 : rank - 2;
+    perm[rank - 1 - trans] = rank - 1;
+    for (unsigned i = 0; i < rank; i++)
         dims[i] = ox_dim_expr(p->rw, x, (int)perm[i]);
-    }
     struct ox_node *turn =
         ox_part(p, "Transpose", "", &x, 1, ox_rw_tensor_type(p->rw, OX_FLOAT32, rank, dims));
     if (!turn)
@@ -188,18 +191,23 @@ static struct ox_value *turned(const struct ox_parts *p, struct ox_value *x, uns
 void ox_part_matmul(const struct ox_parts *p)
 {
     static const char *const trans[] = {"transA", "transB"};
+    static const char *const batch[] = {"transBatchA", "transBatchB"};
     struct ox_rewrite *rw = p->rw;
     const struct ox_node *node = p->node;
     struct ox_value *in[] = {node->inputs[0], ox_input(node, 1)};
     const int ranks[] = {ox_rank_of(rw, in[0]), in[1] ? ox_rank_of(rw, in[1]) : -1};
     const float alpha = ox_attr_float(node, "alpha", 1);
     struct activation act;
-    if (ox_attr_int(node, "transBatchA", 0) || ox_attr_int(node, "transBatchB", 0) ||
-        !named_activation(p, &act) || ranks[0] < 1 || ranks[1] < 1)
+    if (!named_activation(p, &act) || ranks[0] < 1 || ranks[1] < 1)
         return;
-    for (size_t i = 0; i < 2; i++)
-        if (ox_attr_int(node, trans[i], 0) && ranks[i] > 1)
-            in[i] = turned(p, in[i], (unsigned)ranks[i]);
+    for (size_t i = 0; i < 2; i++) {
+        const bool lanes = ox_attr_int(node, trans[i], 0) != 0;
+        const bool moved = ox_attr_int(node, batch[i], 0) != 0;
+        if (moved && ranks[i] == 2)
+            return; /* has no batch: the kernel tells it */
+        if ((lanes || moved) && ranks[i] > 1)
+            in[i] = turned(p, in[i], (unsigned)ranks[i], moved, lanes);
+    }
     struct ox_value *y = ox_part_pair(p, "MatMul", in[0], in[1]);
     if (alpha != 1)
         y = ox_part_pair(p, "Mul", y, ox_rw_floats(rw, "alpha", 0, NULL, &alpha));

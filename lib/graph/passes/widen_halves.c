@@ -91,13 +91,16 @@ static struct ox_value *before_cast(struct ox_rewrite *rw, const struct ox_value
 
 /* ---- Which nodes compute in float32 ------------------------------------------------------------------------------------ */
 
-/* A type variable of the schema that one of the half inputs is bound to. */
+/* Whether an output's type variable in the schema is that of one of the half inputs, or, where the output is known to be of halves, of an
+ * input that the node omits, as a cache is: the type of what is made then follows another input. */
 static bool is_bound(struct ox_rewrite *rw, const struct ox_node *node,
-                     const struct ox_schema *schema, int constraint)
+                     const struct ox_schema *schema, int constraint, const struct ox_value *output)
 {
-    for (size_t i = 0; i < node->n_inputs; i++) {
+    const bool half = is_half(rw, output);
+    for (size_t i = 0; i < schema->n_inputs || i < node->n_inputs; i++) {
         const struct ox_schema_param *param = ox_param_at(schema->inputs, schema->n_inputs, i);
-        if (param && param->constraint == constraint && is_half(rw, node->inputs[i]))
+        const struct ox_value *value = ox_input(node, i);
+        if (param && param->constraint == constraint && (value ? is_half(rw, value) : half))
             return true;
     }
     return false;
@@ -148,7 +151,8 @@ static bool can_widen(const struct widener *w, struct ox_node *node)
     for (size_t i = 0; any && i < node->n_outputs; i++) {
         const struct ox_schema_param *param = ox_param_at(schema->outputs, schema->n_outputs, i);
         if (may_be_half(rw, node->outputs[i]) &&
-            (!takes_float32(param) || !is_bound(rw, node, schema, param->constraint)))
+            (!takes_float32(param) ||
+             !is_bound(rw, node, schema, param->constraint, node->outputs[i])))
             return false;
     }
     return any;

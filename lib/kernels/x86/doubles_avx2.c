@@ -92,6 +92,13 @@ INLINE double sigmoid_of(double x)
     return (x < 0 ? e : 1) / (1 + e);
 }
 
+/* 1/2 (1 + tanh(u)) is the sigmoid of 2 u, u = sqrt(2 / pi) (x + 0.044715 x^3). */
+INLINE double gelu_tanh_of(double x)
+{
+    const double one = 0x1.9884533d43651p+0, cubed = 0x1.2444f2a4d8b4bp-4;
+    return x * sigmoid_of(x * fma(x * x, cubed, one));
+}
+
 /* -1 to the last bit below -40. */
 INLINE double elu_of(double x, double a)
 {
@@ -181,6 +188,9 @@ INLINE double wave_of(double x, int64_t turn)
 #define FN swishes
 #define OP(x) (x) * sigmoid_of(a *(x))
 #include "kernels/double_row_tmpl.h"
+#define FN gelus_tanh
+#define OP gelu_tanh_of
+#include "kernels/double_row_tmpl.h"
 #define FN mishes
 #define OP mish_of
 #include "kernels/double_row_tmpl.h"
@@ -269,6 +279,7 @@ const struct ox_doubles ox_doubles_avx2 = {.unary = {[OX_UNARY_CEIL] = ceils,
                                                      [OX_UNARY_ELU] = elus,
                                                      [OX_UNARY_EXP] = exps,
                                                      [OX_UNARY_FLOOR] = floors,
+                                                     [OX_UNARY_GELU_TANH] = gelus_tanh,
                                                      [OX_UNARY_LOG] = logs,
                                                      [OX_UNARY_MISH] = mishes,
                                                      [OX_UNARY_ROUND] = rounds,

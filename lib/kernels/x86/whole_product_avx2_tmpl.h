@@ -1,5 +1,5 @@
 /* Stamped by whole_products_avx2.c: UINT, NAME(x), LANES of a vector, ROWS of a tile, ONE(x) for all lanes and ADD(x, y) are the
- * includer's, as are the types and functions of factors and sums. */
+ * includer's, as are LOAD(p, mask), STORE(p, mask, x) of the lanes that a mask has, the types and functions of factors and sums. */
 
 /* Rows by whole vectors of columns, whose k rows lie `step` apart. */
 INLINE void NAME(tile)(const size_t rows, const size_t vecs, size_t k, const UINT *a, size_t a_row,
@@ -100,6 +100,41 @@ static UINT NAME(dot)(size_t k, const UINT *a, const UINT *b)
     return total;
 }
 
+/* Of so many rows to the columns of a mask. */
+INLINE void NAME(narrow)(const size_t rows, __m256i mask, size_t k, const UINT *a, size_t a_row,
+                         size_t a_col, const UINT *b, size_t b_row, UINT *c, size_t ldc, bool add)
+{
+    struct NAME(sum) sum[4];
+    memset(sum, 0, sizeof sum);
+    for (size_t p = 0; p < k; p++, a += a_col, b += b_row) {
+        const struct NAME(factor) y = NAME(factor_of)(LOAD(b, mask));
+#pragma GCC unroll 4
+        for (size_t i = 0; i < rows; i++)
+            NAME(accumulate)(&sum[i], NAME(factor_of)(ONE(a[i * a_row])), y);
+    }
+#pragma GCC unroll 4
+    for (size_t i = 0; i < rows; i++, c += ldc) {
+        const __m256i x = NAME(total)(sum[i]);
+        STORE(c, mask, add ? ADD(LOAD(c, mask), x) : x);
+    }
+}
+
+/* Rows by columns that fill a vector at most, where they lie. */
+static void NAME(narrow_rows)(size_t m, size_t n, size_t k, const UINT *a, size_t a_row,
+                              size_t a_col, const UINT *b, size_t b_row, UINT *c, size_t ldc,
+                              bool add)
+{
+    UINT lanes[LANES];
+    for (size_t l = 0; l < LANES; l++)
+        lanes[l] = l < n ? (UINT)-1 : 0;
+    const __m256i mask = _mm256_loadu_si256((const __m256i *)(const void *)lanes);
+    size_t i = 0;
+    for (; i + ROWS <= m; i += ROWS)
+        NAME(narrow)(ROWS, mask, k, a + i * a_row, a_row, a_col, b, b_row, c + i * ldc, ldc, add);
+    for (; i < m; i++)
+        NAME(narrow)(1, mask, k, a + i * a_row, a_row, a_col, b, b_row, c + i * ldc, ldc, add);
+}
+
 static void NAME(product)(size_t m, size_t n, size_t k, const UINT *a, size_t a_row, size_t a_col,
                           const UINT *b, size_t b_row, size_t b_col, UINT *c, size_t ldc, bool add)
 {
@@ -108,6 +143,10 @@ static void NAME(product)(size_t m, size_t n, size_t k, const UINT *a, size_t a_
         for (size_t i = 0; i < m; i++, a += a_row, c += ldc)
             for (size_t j = 0; j < n; j++)
                 c[j] = (add ? c[j] : 0) + NAME(dot)(k, a, b + j * b_col);
+        return;
+    }
+    if (b_col == 1 && n <= LANES) {
+        NAME(narrow_rows)(m, n, k, a, a_row, a_col, b, b_row, c, ldc, add);
         return;
     }
     for (size_t i = 0; k == 0 && !add && i < m; i++)
@@ -127,3 +166,5 @@ static void NAME(product)(size_t m, size_t n, size_t k, const UINT *a, size_t a_
 #undef ROWS
 #undef ONE
 #undef ADD
+#undef LOAD
+#undef STORE

@@ -59,6 +59,8 @@ INLINE __m256i total_u64(struct sum_u64 s)
 #define ROWS 4
 #define ONE(x) _mm256_set1_epi32((int)(x))
 #define ADD(x, y) _mm256_add_epi32((x), (y))
+#define LOAD(p, mask) _mm256_maskload_epi32((const int *)(const void *)(p), (mask))
+#define STORE(p, mask, x) _mm256_maskstore_epi32((int *)(void *)(p), (mask), (x))
 #include "kernels/x86/whole_product_avx2_tmpl.h"
 
 #define UINT uint64_t
@@ -67,6 +69,8 @@ INLINE __m256i total_u64(struct sum_u64 s)
 #define ROWS 2
 #define ONE(x) _mm256_set1_epi64x((long long)(x))
 #define ADD(x, y) _mm256_add_epi64((x), (y))
+#define LOAD(p, mask) _mm256_maskload_epi64((const long long *)(const void *)(p), (mask))
+#define STORE(p, mask, x) _mm256_maskstore_epi64((long long *)(void *)(p), (mask), (x))
 #include "kernels/x86/whole_product_avx2_tmpl.h"
 
 const struct ox_whole_products ox_whole_products_avx2 = {product_u32, product_u64};

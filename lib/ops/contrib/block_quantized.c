@@ -345,7 +345,7 @@ const struct ox_op ox_ops_block_quantized[] = {
     {MS, "GatherBlockQuantized", 1, .infer = infer_gather_block_quantized,
      .run = run_gather_block_quantized, .fast = ox_fast_gather_blocks},
     {MS, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits,
-     .fast = ox_fast_nbits},
+     .fast = ox_fast_nbits, .prepare = ox_prepare_nbits},
     {OX_OWN_DOMAIN, "MatMulNBits", 1, .infer = infer_matmul_nbits, .run = run_matmul_nbits,
-     .fast = ox_fast_nbits},
+     .fast = ox_fast_nbits, .prepare = ox_prepare_nbits},
     {0}};

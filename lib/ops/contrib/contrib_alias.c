@@ -89,7 +89,7 @@ const struct ox_op ox_ops_contrib_alias[] = {
     {MS, "DequantizeLinear", 1, .infer = infer_dequantize_linear, .run = run_dequantize_linear,
      .fast = ox_fast_dequantize},
     {MS, "GatherND", 1, OX_OP_HALF, .infer = infer_gather_nd, .run = run_gather_nd},
-    {MS, "GridSample", 1, .infer = infer_grid_sample, .run = run_grid_sample,
+    {MS, "GridSample", 1, OX_OP_DOUBLE, .infer = infer_grid_sample, .run = run_grid_sample,
      .fast = ox_fast_grid_sample},
     {MS, "Pad", 1, OX_OP_HALF, .infer = infer_pad, .run = run_pad},
     {MS, "QuantizeLinear", 1, .infer = infer_quantize_linear, .run = run_quantize_linear,

@@ -5,6 +5,7 @@
 
 #include "kernels/compute.h"
 #include "kernels/dense.h"
+#include "kernels/distances.h"
 #include "kernels/doubles.h"
 #include "ops/fast/fast.h"
 #include "ops/infer.h"
@@ -105,14 +106,62 @@ static void distance_rows(void *arg, size_t from, size_t to)
         t->unary[OX_UNARY_SQRT]((to - from) * j->n, out, out, 0, 0);
 }
 
+struct wide_distances {
+    const double *x, *columns;
+    double *out;
+    size_t n, n_columns, k;
+    bool root;
+};
+
+static void wide_rows(void *arg, size_t from, size_t to)
+{
+    const struct wide_distances *j = arg;
+    double *out = j->out + from * j->n;
+    ox_distances(ox_cpu())->squares(to - from, j->n, j->k, j->x + from * j->k, j->columns,
+                                    j->n_columns, out);
+    for (size_t i = 0; j->root && i < (to - from) * j->n; i++)
+        out[i] = sqrt(out[i]);
+}
+
+/* The same of doubles. */
+static enum ox_status wide_cdist(struct ox_run *r, const struct ox_tensor *a,
+                                 const struct ox_tensor *b, bool root, struct ox_error *err)
+{
+    enum { ROWS = 32 };
+    const double *from = b->data;
+    struct wide_distances j = {
+        .x = a->data, .n = (size_t)b->dims[0], .k = (size_t)b->dims[1], .root = root};
+    struct ox_tensor *y;
+    size_t n;
+    j.n_columns = (j.n + OX_DISTANCE_COLUMNS - 1) / OX_DISTANCE_COLUMNS * OX_DISTANCE_COLUMNS;
+    if (OX_MUL_OVERFLOWS(j.n_columns, j.k, &n))
+        return OX_UNSUPPORTED;
+    double *columns = ox_run_work(r, n, sizeof *columns, err);
+    if (!columns)
+        return err->status;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT64, 2, (const int64_t[]){a->dims[0], b->dims[0]}, &y, err));
+    for (size_t p = 0; p < j.k; p++)
+        for (size_t i = 0; i < j.n_columns; i++)
+            columns[p * j.n_columns + i] = i < j.n ? from[i * j.k + p] : 0;
+    j.columns = columns;
+    j.out = y->data;
+    ox_fast_spread(r->env, (size_t)a->dims[0], ROWS, 0.06 * (double)j.n * (double)j.k, wide_rows,
+                   &j);
+    return OX_OK;
+}
+
 static enum ox_status fast_cdist(struct ox_run *r, struct ox_error *err)
 {
     enum { DEEP = 1 << 12, ROWS = 32 }; /* longer sums of floats would lose digits */
-    const struct ox_tensor *a = ox_fast_in(r, 0), *b = ox_fast_in(r, 1);
+    const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 1);
     const char *metric = ox_run_string(r, "metric");
     const bool root = metric && strcmp(metric, "euclidean") == 0;
-    if ((metric && !root && strcmp(metric, "sqeuclidean") != 0) || !a || !b || a->rank != 2 ||
-        b->rank != 2 || a->dims[1] != b->dims[1] || a->dims[1] > DEEP || a->n == 0 || b->n == 0)
+    if ((metric && !root && strcmp(metric, "sqeuclidean") != 0) || a->rank != 2 || b->rank != 2 ||
+        a->dims[1] != b->dims[1] || a->n == 0 || b->n == 0)
+        return OX_UNSUPPORTED;
+    if (a->dtype == OX_FLOAT64)
+        return wide_cdist(r, a, b, root, err);
+    if (!ox_fast_in(r, 0) || a->dims[1] > DEEP)
         return OX_UNSUPPORTED;
     struct distances j = {
         .x = a->data, .n = (size_t)b->dims[0], .k = (size_t)b->dims[1], .root = root};
@@ -193,7 +242,7 @@ static void infer_sparse_matmul(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_contrib_linalg[] = {
-    {MS, "CDist", 1, .infer = infer_cdist, .run = run_cdist, .fast = fast_cdist},
+    {MS, "CDist", 1, OX_OP_DOUBLE, .infer = infer_cdist, .run = run_cdist, .fast = fast_cdist},
     {MS, "Inverse", 1, .infer = ox_rule_same, .run = run_inverse},
     {MS, "SparseToDenseMatMul", 1, OX_OP_ANY_KIND, .infer = infer_sparse_matmul,
      .run = run_sparse_matmul},

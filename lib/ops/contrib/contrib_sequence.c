@@ -1,4 +1,4 @@
-/* BifurcationDetector WordConvEmbedding CropAndResize RelativePositionBias GatedRelativePositionBias (com.microsoft). */
+/* BifurcationDetector CropAndResize RelativePositionBias GatedRelativePositionBias (com.microsoft). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -83,88 +83,6 @@ static void infer_bifurcation(struct ox_infer *c)
     ox_infer_set_dtype(c, 1, OX_INT64);
     ox_infer_set_shape(c, 0, 1, &n);
     ox_infer_set_shape(c, 1, 0, NULL);
-}
-
-/* ---- WordConvEmbedding: characters of words, convolved and pooled ------------------------------------------------- */
-
-struct words {
-    size_t count, length, filters, window, width; /* width: of a character's embedding */
-    const double *weights, *bias, *table;
-    const struct ox_tensor *sequence;
-};
-
-/* The greatest response of each filter over a word of `length` characters, at least a window of them. */
-static void convolve_word(const struct words *w, size_t word, size_t length, double *out)
-{
-    for (size_t f = 0; f < w->filters; f++) {
-        double best = -INFINITY;
-        for (size_t at = 0; at + w->window <= length; at++) {
-            double sum = w->bias[f];
-            for (size_t k = 0; k < w->window; k++) {
-                int64_t id = ox_tensor_get_int(w->sequence, word * w->length + at + k);
-                const double *character = w->table + (size_t)id * w->width;
-                for (size_t i = 0; i < w->width; i++)
-                    sum += w->weights[(f * w->window + k) * w->width + i] * character[i];
-            }
-            best = tanh(sum) > best ? tanh(sum) : best;
-        }
-        out[f] = best == -INFINITY ? 0 : best;
-    }
-}
-
-static enum ox_status run_word_conv(struct ox_run *r, struct ox_error *err)
-{
-    const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1), *b = ox_run_in(r, 2);
-    const struct ox_tensor *table = ox_run_in(r, 3);
-    if (x->rank < 1 || x->rank > OX_MOST_RANK || w->rank != 4 || table->rank != 2 ||
-        w->dims[1] != 1 || w->dims[3] != table->dims[1] || (int64_t)b->n != w->dims[0])
-        return ox_run_fail(r, err, OX_INPUT, "weights, bias and characters do not fit each other");
-    struct words j = {.sequence = x,
-                      .length = (size_t)x->dims[x->rank - 1],
-                      .filters = (size_t)w->dims[0],
-                      .window = (size_t)w->dims[2],
-                      .width = (size_t)w->dims[3]};
-    if (j.window > j.length)
-        return ox_run_fail(r, err, OX_INPUT, "a window of %zu in words of %zu", j.window, j.length);
-    j.count = j.length ? x->n / j.length : 0;
-    OX_TRY(ox_real_in(r, 1, &j.weights, err));
-    OX_TRY(ox_real_in(r, 2, &j.bias, err));
-    OX_TRY(ox_real_in(r, 3, &j.table, err));
-    for (size_t i = 0; i < x->n; i++) {
-        int64_t id = ox_tensor_get_int(x, i);
-        if (id < 0 || id >= table->dims[0])
-            return ox_run_fail(r, err, OX_INPUT,
-                               "character %" PRId64 " at place %zu is none of %" PRId64, id, i,
-                               table->dims[0]);
-    }
-    double *y = ox_real_scratch(r, j.count * j.filters, err);
-    if (!y)
-        return OX_NO_MEMORY;
-    for (size_t word = 0; word < j.count; word++) {
-        size_t length = 0;
-        while (length < j.length && ox_tensor_get_int(x, word * j.length + length) > 0)
-            length++;
-        if (length > 0)
-            convolve_word(&j, word, length < j.window ? j.window : length, y + word * j.filters);
-    }
-    int64_t dims[OX_MOST_RANK];
-    memcpy(dims, x->dims, x->rank * sizeof *dims);
-    dims[x->rank - 1] = (int64_t)j.filters;
-    return ox_real_out(r, 0, w->dtype, x->rank, dims, y, err);
-}
-
-static void infer_word_conv(struct ox_infer *c)
-{
-    unsigned rank;
-    const struct ox_expr *const *x;
-    ox_infer_same_dtype(c, 0, 1);
-    if (!ox_infer_shape(c, 0, &rank, &x) || rank == 0)
-        return;
-    const struct ox_expr **dims = ox_infer_dims(c, rank);
-    for (unsigned d = 0; dims && d < rank; d++)
-        dims[d] = d + 1 < rank ? x[d] : ox_infer_dim(c, 1, 0);
-    if (dims)
-        ox_infer_set_shape(c, 0, rank, dims);
 }
 
 /* ---- CropAndResize ------------------------------------------------------------------------------------------------ */
@@ -475,5 +393,4 @@ const struct ox_op ox_ops_contrib_sequence[] = {
     {MS, "CropAndResize", 1, .infer = infer_crop_and_resize, .run = run_crop_and_resize},
     {MS, "GatedRelativePositionBias", 1, .infer = infer_gated_bias, .run = run_gated_bias},
     {MS, "RelativePositionBias", 1, .infer = infer_relative_bias, .run = run_relative_bias},
-    {MS, "WordConvEmbedding", 1, .infer = infer_word_conv, .run = run_word_conv},
     {0}};

@@ -34,6 +34,9 @@ void ox_nbits_dims(const struct ox_run *r, const struct ox_nbits *w, int64_t *di
 void ox_nbits_infer(struct ox_infer *c, const char *inner, const char *outer);
 /* In float32, codes widened in registers (kernels/few_bits.h). */
 enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err);
+enum ox_status ox_prepare_nbits(struct ox_run *r, struct ox_error *err);
+/* Of weights of 2 bits those of 4 that stand for the same, as ox_prepare_nbits() has left them or in work memory. */
+enum ox_status ox_nbits_double(struct ox_run *r, struct ox_nbits *w, struct ox_error *err);
 
 /* y [m, n] = a [m, k] by the n columns of w, plus a bias a column. */
 struct ox_bits_product {

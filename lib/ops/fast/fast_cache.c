@@ -10,6 +10,7 @@ struct joining {
     const float *past, *fresh;
     size_t past_rows, held, added, rows;
     const size_t *helds;
+    bool whole;
     struct ox_heads_step at; /* of the new ones */
     float *to;
 };
@@ -20,12 +21,16 @@ static void join_heads(void *arg, size_t from, size_t to)
     const size_t bytes = j->size * sizeof(float);
     for (size_t i = from; i < to; i++) {
         const size_t held = j->helds ? j->helds[i / j->heads] : j->held;
+        const size_t end = held + j->added, rest = (j->rows - end) * bytes;
+        const float *past = held || j->whole ? j->past + i * j->past_rows * j->size : NULL;
         float *row = j->to + i * j->rows * j->size;
         if (held)
-            memcpy(row, j->past + i * j->past_rows * j->size, held * bytes);
-        row += held * j->size;
-        ox_heads_copy(j->fresh, &j->at, j->heads, i, j->added, j->size, row);
-        memset(row + j->added * j->size, 0, (j->rows - held - j->added) * bytes);
+            memcpy(row, past, held * bytes);
+        ox_heads_copy(j->fresh, &j->at, j->heads, i, j->added, j->size, row + held * j->size);
+        if (j->whole)
+            memcpy(row + end * j->size, past + end * j->size, rest);
+        else
+            memset(row + end * j->size, 0, rest);
     }
 }
 
@@ -92,6 +97,7 @@ enum ox_status ox_fast_cache_join(struct ox_run *r, const struct ox_fast_cache *
                         .past_rows = past_rows,
                         .held = held,
                         .helds = c->helds,
+                        .whole = c->whole && c->rows <= past_rows,
                         .added = h->keys,
                         .rows = held + h->keys};
     j.rows = j.rows < c->rows ? c->rows : j.rows;

@@ -9,6 +9,7 @@ struct ox_fast_cache {
     size_t held;         /* of their rows, in a batch at most; SIZE_MAX: all */
     const size_t *helds; /* in each batch; NULL: as many in all */
     size_t rows;         /* of what goes out, the last ones 0; 0: no more than there are */
+    bool whole;          /* the last ones are the past's, of no fewer rows */
 };
 
 /* Puts the rows of the past before h's keys and values. The whole is [batch, kv_heads, rows, size]: outputs 1 and 2, or work memory

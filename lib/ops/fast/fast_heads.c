@@ -1,4 +1,4 @@
-/* MultiHeadAttention and Attention of com.microsoft in float32, with a past too, where no buffer of it is shared. */
+/* MultiHeadAttention and Attention of com.microsoft in float32, with a past too, which beams have not mixed. */
 #include "kernels/dense.h"
 #include "ops/contrib/contrib_mask.h"
 #include "ops/fast/attend_fast.h"
@@ -94,8 +94,30 @@ static enum ox_status add_bias(struct ox_run *r, const struct ox_tensor *x, cons
 
 /* Inputs behind query, key and value; `rest`: what is not served from there on to `end`. */
 struct places {
-    size_t bias, mask, attention_bias, past_key, past_value, rest, end;
+    size_t bias, mask, attention_bias, past_key, past_value, past_length, rest, end;
+    bool
+        shared; /* the past is a buffer of which past_length rows are filled: what goes out is all of it */
 };
+
+/* How much of the past counts. false: it does not fit. */
+static bool read_past(const struct ox_run *r, const struct places *at, const struct ox_heads *h,
+                      struct ox_fast_cache *c)
+{
+    const struct ox_tensor *past = ox_fast_in(r, at->past_key),
+                           *length = ox_run_in(r, at->past_length);
+    *c = (struct ox_fast_cache){.key = at->past_key, .value = at->past_value, .held = SIZE_MAX};
+    if (!at->shared || !length || !ox_run_has(r, at->past_key))
+        return true;
+    if (!past || past->rank != 4 || length->n != 1)
+        return false;
+    const int64_t held = ox_tensor_get_int(length, 0);
+    if (held < 0 || held > past->dims[2] || h->keys > (size_t)(past->dims[2] - held))
+        return false;
+    c->held = (size_t)held;
+    c->rows = (size_t)past->dims[2];
+    c->whole = true;
+    return true;
+}
 
 /* A bias of keys and values is not that of those that come as heads. */
 static enum ox_status set_bias(struct ox_run *r, size_t i_bias, bool keyed, struct ox_heads *h,
@@ -156,8 +178,9 @@ static enum ox_status multi_head(struct ox_run *r, const struct places *at, stru
         return OX_UNSUPPORTED;
     h.depth = depth;
     h.q_at = steps(h.queries, h.heads * h.depth, h.heads);
-    const struct ox_fast_cache cache = {
-        .key = at->past_key, .value = at->past_value, .held = SIZE_MAX};
+    struct ox_fast_cache cache;
+    if (!read_past(r, at, &h, &cache))
+        return OX_UNSUPPORTED;
     OX_TRY(set_bias(r, at->bias, k->rank == 3, &h, err));
     if (has_any(r, cache.key, cache.value + 1) || ox_run_wants(r, 1) || ox_run_wants(r, 2))
         OX_TRY(ox_fast_cache_join(r, &cache, &h, err));
@@ -169,17 +192,17 @@ static enum ox_status multi_head(struct ox_run *r, const struct places *at, stru
 
 enum ox_status ox_fast_multi_head(struct ox_run *r, struct ox_error *err)
 {
-    return multi_head(r, &(struct places){3, 4, 5, 6, 7, 8, r->n_in}, err);
+    return multi_head(r, &(struct places){3, 4, 5, 6, 7, 8, 9, r->n_in, true}, err);
 }
 
 enum ox_status ox_fast_decoder_heads(struct ox_run *r, struct ox_error *err)
 {
-    const struct places at = {10, 3, 4, 5, 6, 7, 10};
+    enum { LENGTH = 7, BEAM_WIDTH, BEAMS, BIAS };
     const struct ox_tensor *q = ox_run_in(r, 0);
-    if (q->rank != 3 || q->dims[1] != 1 ||
-        (ox_run_has(r, at.past_key) && ox_run_int(r, "past_present_share_buffer", 0)))
+    if (q->rank != 3 || q->dims[1] != 1)
         return OX_UNSUPPORTED;
-    return multi_head(r, &at, err);
+    const bool shared = ox_run_int(r, "past_present_share_buffer", 0) != 0;
+    return multi_head(r, &(struct places){BIAS, 3, 4, 5, 6, LENGTH, BEAMS, BIAS, shared}, err);
 }
 
 /* ---- Attention --------------------------------------------------------------------------------------------------- */
@@ -205,26 +228,41 @@ enum ox_status ox_prepare_projected_heads(struct ox_run *r, struct ox_error *err
     return OX_OK;
 }
 
+/* Columns that queries have, as many as keys, and values, of all. false: not those of that many heads. */
+static bool read_widths(const struct ox_run *r, size_t all, size_t heads, size_t *q, size_t *v)
+{
+    size_t n;
+    const int64_t *sizes = ox_run_ints(r, "qkv_hidden_sizes", &n);
+    const bool equal = n == 0;
+    if (!equal && (n != 3 || sizes[0] < 1 || sizes[0] != sizes[1] || (size_t)sizes[0] >= all / 2))
+        return false;
+    *q = equal ? all / 3 : (size_t)sizes[0];
+    *v = all - 2 * *q;
+    return *q % heads == 0 && *v % heads == 0 && (equal ? *v == *q : (int64_t)*v == sizes[2]);
+}
+
 enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
 {
     enum { PAST = 4 };
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *bias = ox_run_in(r, 2);
     const int64_t heads = ox_run_int(r, "num_heads", 0);
     if (!x || !w || x->rank != 3 || w->rank != 2 || !x->n || !w->n || w->dims[0] != x->dims[2] ||
-        heads < 1 || w->dims[1] % (3 * heads) || ox_run_attr(r, "qkv_hidden_sizes") ||
-        ox_run_int(r, "do_rotary", 0) || ox_run_int(r, "past_present_share_buffer", 0) ||
-        has_any(r, 6, r->n_in) ||
+        heads < 1 || ox_run_int(r, "do_rotary", 0) ||
+        ox_run_int(r, "past_present_share_buffer", 0) || has_any(r, 6, r->n_in) ||
         (bias && (bias->dtype != OX_FLOAT32 || bias->rank != 1 || bias->dims[0] != w->dims[1])))
         return OX_UNSUPPORTED;
     const size_t rows = (size_t)(x->dims[0] * x->dims[1]), all = (size_t)w->dims[1];
+    const bool paired = ox_run_has(r, PAST) || ox_run_wants(r, 1);
+    size_t n, held, q_width, v_width;
+    if (!read_widths(r, all, (size_t)heads, &q_width, &v_width) || (paired && q_width != v_width))
+        return OX_UNSUPPORTED;
     struct ox_heads h = {.batch = (size_t)x->dims[0],
                          .heads = (size_t)heads,
                          .kv_heads = (size_t)heads,
                          .queries = (size_t)x->dims[1],
                          .keys = (size_t)x->dims[1],
-                         .depth = all / 3 / (size_t)heads};
-    h.v_depth = h.depth;
-    size_t n, held;
+                         .depth = q_width / (size_t)heads,
+                         .v_depth = v_width / (size_t)heads};
     if (OX_MUL_OVERFLOWS(rows, all, &n) || !ox_fast_cache_pair_rows(r, PAST, &h, &held))
         return OX_UNSUPPORTED;
     float *projected = ox_run_work(r, n, sizeof *projected, err);
@@ -248,10 +286,11 @@ enum ox_status ox_fast_projected_heads(struct ox_run *r, struct ox_error *err)
                          .end = {.scale = 1, .col_bias = bias ? bias->data : NULL}};
     OX_TRY(ox_fast_product(r, &d, err));
     h.q = projected;
-    h.k = projected + all / 3;
-    h.v = h.k + all / 3;
-    h.q_at = h.k_at = h.v_at = (struct ox_heads_step){h.queries * all, h.depth, all};
-    if (ox_run_has(r, PAST) || ox_run_wants(r, 1))
+    h.k = projected + q_width;
+    h.v = h.k + q_width;
+    h.q_at = h.k_at = (struct ox_heads_step){h.queries * all, h.depth, all};
+    h.v_at = (struct ox_heads_step){h.queries * all, h.v_depth, all};
+    if (paired)
         OX_TRY(ox_fast_cache_join_pair(r, PAST, &h, err));
     return attend(r, &h, err);
 }

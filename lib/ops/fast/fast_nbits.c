@@ -294,6 +294,8 @@ enum ox_status ox_fast_nbits(struct ox_run *r, struct ox_error *err)
     if (!a || !ox_fast_in(r, 2) || w.group || w.m == 0 || (w.as_reals && !ox_fast_in(r, 3)) ||
         (w.bias && !ox_fast_in(r, 5)))
         return OX_UNSUPPORTED;
+    if (w.bits == 2)
+        OX_TRY(ox_nbits_double(r, &w, err));
     const size_t k = w.blocks * w.block;
     struct ox_bits_product p = {.w = {.k = k,
                                       .block = w.block,
