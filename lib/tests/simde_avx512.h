@@ -66,6 +66,7 @@
     }
 
 MASKED_LOAD(_mm_maskz_loadu_epi8, __m128i, __mmask16, int8_t, 16)
+MASKED_LOAD(_mm_maskz_loadu_ps, __m128, __mmask8, float, 4)
 MASKED_LOAD(_mm256_maskz_loadu_epi8, __m256i, __mmask32, int8_t, 32)
 MASKED_LOAD(_mm512_maskz_loadu_epi8, simde__m512i, __mmask64, int8_t, 64)
 MASKED_LOAD(_mm512_maskz_loadu_epi32, simde__m512i, __mmask16, int32_t, 16)
@@ -177,6 +178,18 @@ EMULATED float emulated_mm512_reduce_max_ps(simde__m512 v)
             x[i] = x[i] > x[i + n] ? x[i] : x[i + n];
     return x[0];
 }
+EMULATED int emulated_mm512_reduce_max_epi32(simde__m512i v)
+{
+    LANES(int32_t, 16, x, v);
+    for (int i = 1; i < 16; i++)
+        x[0] = x[i] > x[0] ? x[i] : x[0];
+    return x[0];
+}
+EMULATED float emulated_mm512_cvtss_f32(simde__m512 v)
+{
+    LANES(float, 16, x, v);
+    return x[0];
+}
 EMULATED __m256 emulated_mm512_extractf32x8_ps(simde__m512 v, int half)
 {
     LANES(float, 16, x, v);
@@ -239,6 +252,10 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm512_cvtepi32_epi16 emulated_mm512_cvtepi32_epi16
 #undef _mm512_i32gather_pd
 #define _mm512_i32gather_pd emulated_mm512_i32gather_pd
+#undef _mm512_cvtss_f32
+#define _mm512_cvtss_f32 emulated_mm512_cvtss_f32
+#undef _mm512_reduce_max_epi32
+#define _mm512_reduce_max_epi32 emulated_mm512_reduce_max_epi32
 #undef _mm512_cvtepi32_pd
 #define _mm512_cvtepi32_pd emulated_mm512_cvtepi32_pd
 #undef _mm512_cvtepi32_ps
@@ -303,6 +320,8 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm512_srav_epi32 emulated_mm512_srav_epi32
 #undef _mm_mask_storeu_epi8
 #define _mm_mask_storeu_epi8 emulated_mm_mask_storeu_epi8
+#undef _mm_maskz_loadu_ps
+#define _mm_maskz_loadu_ps emulated_mm_maskz_loadu_ps
 #undef _mm_maskz_loadu_epi8
 #define _mm_maskz_loadu_epi8 emulated_mm_maskz_loadu_epi8
 
