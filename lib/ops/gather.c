@@ -77,6 +77,20 @@ static void infer_gather_values(struct ox_infer *c)
     ox_infer_set_values(c, 0, n, values);
 }
 
+/* Constant indices that no run takes. */
+static void check_indices(struct ox_infer *c, const struct ox_expr *dim)
+{
+    const int64_t *index;
+    int64_t size;
+    size_t n;
+
+    if (!ox_infer_is_num(dim, &size) || !ox_infer_ints(c, 1, &n, &index))
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (index[i] < -size || index[i] >= size)
+            ox_infer_refused(c);
+}
+
 static void infer_gather(struct ox_infer *c)
 {
     const struct ox_expr *const *in, *const *index, **out;
@@ -96,6 +110,7 @@ static void infer_gather(struct ox_infer *c)
                  : i < axis + index_rank ? index[i - axis]
                                          : in[i + 1 - index_rank];
     ox_infer_set_shape(c, 0, out_rank, out);
+    check_indices(c, in[axis]);
     infer_gather_values(c);
 }
 

@@ -149,6 +149,9 @@ bool ox_infer_axis(struct ox_infer *c, int64_t axis, unsigned rank, unsigned *ou
 /* ---- Findings ---- */
 /* The model is wrong here: the node cannot run with these shapes or attributes (an error in strict mode). */
 void ox_infer_conflict(struct ox_infer *c, const char *format, ...) OX_PRINTF(2, 3);
+/* The node would be refused if it ran, and the standard's own inference finds nothing wrong: nothing is reported, but no rewriting takes
+ * the node away. */
+void ox_infer_refused(struct ox_infer *c);
 /* Between the two, where `doubt`: subgraphs that may never run, in which a conflict is an error only if the standard's own rules
  * alone find one. */
 void ox_infer_doubt(struct ox_infer *c, bool doubt);

@@ -19,6 +19,8 @@ static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *r
 {
     size_t n = 0;
     const int64_t *axes = NULL;
+    if (by_input)
+        ox_rule_lists(c, 1, 1);
     if (!by_input)
         axes = ox_infer_ints_attr(c, "axes", &n);
     else if (ox_infer_has(c, 1) && !ox_infer_ints(c, 1, &n, &axes)) {
@@ -26,7 +28,7 @@ static bool infer_axes(struct ox_infer *c, bool by_input, unsigned rank, bool *r
         if (count != 0 && (count < 0 || (uint64_t)count != rank))
             return false;
         for (unsigned i = 0; count && i < rank; i++)
-            reduces[i] = true; /* as many as there are */
+            reduces[i] = true; /* as many as there are, if they are axes of the input */
         if (count)
             return true;
     }
@@ -91,6 +93,9 @@ static void infer_values(struct ox_infer *c, bool by_input,
     size_t n;
     const struct ox_expr *const *values;
     if (!infer_shape(c, by_input, reduces, &rank) || !join || rank > 1)
+        return;
+    const int64_t *axes;
+    if (by_input && ox_infer_has(c, 1) && !ox_infer_ints(c, 1, &n, &axes))
         return;
     if (!ox_rule_values(c, 0, &n, &values))
         return;

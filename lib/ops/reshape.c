@@ -47,7 +47,7 @@ static bool infer_target(struct ox_infer *c, bool has_in, unsigned in_rank,
                          const struct ox_expr *const *in, unsigned rank,
                          const struct ox_expr *const *target, const struct ox_expr **out)
 {
-    bool allow_zero = ox_infer_int_attr(c, "allowzero", 0) != 0;
+    bool allow_zero = ox_infer_int_attr(c, "allowzero", 0) != 0, has_zero = false;
     unsigned n_open = 0, n_minus = 0, open = 0;
     int64_t value;
 
@@ -66,6 +66,7 @@ static bool infer_target(struct ox_infer *c, bool has_in, unsigned in_rank,
                     i, in_rank);
             continue; /* a copied dimension that is not known is not open */
         }
+        has_zero |= ox_infer_is_num(target[i], &value) && value == 0;
         if (may_be_mark(target[i])) {
             out[i] = NULL;
             ox_infer_unknown(c, 0, "the target shape is not known: it may hold 0 or -1");
@@ -77,6 +78,8 @@ static bool infer_target(struct ox_infer *c, bool has_in, unsigned in_rank,
     }
     if (n_minus > 1)
         ox_infer_conflict(c, "the target shape holds -1 more than once");
+    if (n_minus && has_zero)
+        ox_infer_refused(c);
     if (n_open == 1 && has_in)
         infer_open_dim(c, in_rank, in, rank, out, open);
     return n_open == 0;

@@ -41,6 +41,14 @@ bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least)
     return fits;
 }
 
+void ox_rule_lists(struct ox_infer *c, size_t first, size_t n)
+{
+    unsigned rank;
+    for (size_t i = first; i < first + n; i++)
+        if (ox_infer_has(c, i) && ox_infer_shape(c, i, &rank, NULL) && rank > 1)
+            ox_infer_refused(c);
+}
+
 void ox_rule_other_axis(struct ox_infer *c, size_t output, unsigned rank,
                         const struct ox_expr *const *in, unsigned axis, const struct ox_expr *dim)
 {

@@ -20,6 +20,9 @@ bool ox_rule_rank(struct ox_infer *c, size_t i, unsigned rank);
 /* The same where it is known and less. */
 bool ox_rule_rank_least(struct ox_infer *c, size_t i, unsigned least);
 
+/* Notes the node as refused (ox_infer_refused()) where one of the inputs [first, first + n) is known to be no list and no scalar. */
+void ox_rule_lists(struct ox_infer *c, size_t first, size_t n);
+
 /* An output has the shape `in` of that rank, but for one axis, which has this dimension (NULL: not known). */
 void ox_rule_other_axis(struct ox_infer *c, size_t output, unsigned rank,
                         const struct ox_expr *const *in, unsigned axis, const struct ox_expr *dim);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/carry.h"
+#include "ops/rules.h"
 
 /* The part of an axis: where it starts, by which step, how many. */
 struct cut {
@@ -175,6 +176,7 @@ static bool infer_bounds_input(struct ox_infer *c, unsigned rank, struct bounds 
     int64_t length;
     size_t n;
 
+    ox_rule_lists(c, 1, 4);
     if (ox_infer_values(c, 1, &n, &values) || ox_infer_values(c, 2, &n, &values))
         b->n = n;
     else if ((ox_infer_is_num(ox_infer_dim(c, 1, 0), &length) ||
@@ -183,13 +185,19 @@ static bool infer_bounds_input(struct ox_infer *c, unsigned rank, struct bounds 
         b->n = (size_t)length;
     else
         return false;
+    if (b->n > rank)
+        ox_infer_refused(c);
     if (b->n > rank || b->n > OX_MOVE_RANK || !infer_bound_input(c, 1, b->n, b->start) ||
         !infer_bound_input(c, 2, b->n, b->end))
         return false;
     b->has_axes = ox_infer_has(c, 3);
     if (b->has_axes) {
-        if (!ox_infer_ints(c, 3, &n, &axes) || n != b->n)
+        if (!ox_infer_ints(c, 3, &n, &axes))
             return false;
+        if (n != b->n) {
+            ox_infer_refused(c);
+            return false;
+        }
         memcpy(b->axes, axes, n * sizeof(axes[0]));
     }
     if (ox_infer_has(c, 4))
@@ -240,7 +248,8 @@ static void infer_slice_by(struct ox_infer *c, bool by_inputs)
     if (!ox_infer_shape(c, 0, &rank, &in))
         return;
     out = ox_infer_dims(c, rank);
-    if (!out)
+    bool *cut = ox_infer_scratch(c, rank, sizeof(*cut));
+    if (!out || !cut)
         return;
     if (!(by_inputs ? infer_bounds_input(c, rank, &b) : infer_bounds_attr(c, &b))) {
         ox_infer_unknown(c, 0, "starts, ends or axes are not known");
@@ -251,6 +260,9 @@ static void infer_slice_by(struct ox_infer *c, bool by_inputs)
     for (size_t i = 0; i < b.n; i++) {
         if (!ox_infer_axis(c, b.has_axes ? b.axes[i] : (int64_t)i, rank, &axis))
             return;
+        if (cut[axis])
+            ox_infer_refused(c);
+        cut[axis] = true;
         if (ox_infer_is_num(b.step[i], &step) && step == 0)
             ox_infer_conflict(c, "the step of axis %u is 0", axis);
         out[axis] = infer_cut(c, in[axis], b.start[i], b.end[i], b.step[i]);

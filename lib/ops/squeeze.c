@@ -27,6 +27,7 @@ static bool infer_axes(struct ox_infer *c, const int64_t **axes, size_t *n, bool
         return true;
     }
     *has = ox_infer_has(c, 1);
+    ox_rule_lists(c, 1, 1);
     return !*has || ox_infer_ints(c, 1, n, axes);
 }
 

@@ -11,23 +11,36 @@ struct layer {
     size_t group;
 };
 
+/* Whether there are weights, all groups of output channels have as many, and a bias is one number a channel. */
+static bool is_whole(const struct ox_node *node, const struct ox_stored *w,
+                     const struct ox_stored *bias)
+{
+    bool conv = node->op_type[0] == 'C';
+    int64_t outs = w->dims[!conv && !ox_quant_int_attr(node, "transB", 0)];
+    int64_t group = conv ? ox_quant_int_attr(node, "group", 1) : 1;
+    for (unsigned i = 0; i < w->rank; i++)
+        if (w->dims[i] < 1)
+            return false;
+    return group > 0 && outs % group == 0 && (!bias || bias->dims[0] == outs);
+}
+
 static bool is_layer(const struct ox_node *node, const struct ox_quant_uses *uses)
 {
     if (*node->domain || node->n_inputs < 2 || !node->inputs[0] || !node->inputs[1])
         return false;
-    const struct ox_stored *w = ox_value_stored(node->inputs[1]);
+    const struct ox_stored *w = ox_value_stored(node->inputs[1]), *bias = NULL;
     if (!w || w->dtype != OX_FLOAT32 || ox_quant_n_uses(uses, node->inputs[1]) != 1 ||
         uses->captured[node->inputs[1]->id])
         return false;
     if (node->n_inputs > 2 && node->inputs[2]) {
-        const struct ox_stored *b = ox_value_stored(node->inputs[2]);
-        if (!b || b->dtype != OX_FLOAT32 || b->rank != 1 ||
+        bias = ox_value_stored(node->inputs[2]);
+        if (!bias || bias->dtype != OX_FLOAT32 || bias->rank != 1 ||
             ox_quant_n_uses(uses, node->inputs[2]) != 1)
             return false;
     }
     if (strcmp(node->op_type, "Conv") == 0)
-        return w->rank >= 3;
-    return strcmp(node->op_type, "Gemm") == 0 && w->rank == 2 &&
+        return w->rank >= 3 && is_whole(node, w, bias);
+    return strcmp(node->op_type, "Gemm") == 0 && w->rank == 2 && is_whole(node, w, bias) &&
            !ox_quant_int_attr(node, "transA", 0) && ox_quant_float_attr(node, "alpha", 1) == 1 &&
            ox_quant_float_attr(node, "beta", 1) == 1;
 }

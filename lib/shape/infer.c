@@ -374,6 +374,11 @@ void ox_infer_conflict(struct ox_infer *c, const char *format, ...)
         ox_shapes_finding(c->s, OX_F_SHAPE_CONFLICT, &place, message);
 }
 
+void ox_infer_refused(struct ox_infer *c)
+{
+    ox_shapes_clash(c, OX_CLASH_INPUTS);
+}
+
 void ox_infer_doubt(struct ox_infer *c, bool doubt)
 {
     c->s->doubts += doubt;

@@ -59,6 +59,19 @@ END
 model 'columns that only the inputs tell' --shape x=2x4 <<'END'
 g (float[N,K] x) => (y) <float[3,2] m = {1, 2, 3, 4, 5, 6}> { s = Shape(x) r = Reshape(x, s) [product] u = MatMul(r, m) [tanh] y = Tanh(u) }
 END
+# Lists and indices of which the standard's inference asks nothing.
+for one in 'Unsqueeze(x, m)' 'Squeeze(x, m)' 'Slice(x, o, n, m)' 'ReduceSum <keepdims: int = 0> (x, m)' 'Slice(x, oo, nn, ll)' 'Slice(x, o, n, oo)' \
+    'Slice(x, ooo, ooo)' 'Gather <axis: int = 1> (x, n)' 'Reshape <allowzero: int = 1> (x, zm)'; do
+    model "$one, of which only the size counts" <<END
+g (float[1,4] x) => (y) <int64[1,1] m = {0}, int64[1] o = {0}, int64[1] n = {4}, int64[2] oo = {0, 0}, int64[2] nn = {1, 4}, int64[2] ll = {1, -1},
+    int64[3] ooo = {0, 0, 0}, int64[2] zm = {0, -1}> {
+    t = $one s = Size(t) f = Cast <to: int = 1> (s) y = Add(f, x) }
+END
+done
+model 'axes that only the data tell, as many as there are' <<'END'
+g (float[1,7] x) => (y) <int64[2] c = {1, 2}, int64 seven = {7}> {
+    k = ArgMax <axis: int = 1, keepdims: int = 0> (x) a = Add(k, seven) m = ReduceSum(c, a) f = Cast <to: int = 1> (m) y = Add(f, x) }
+END
 # Versions before 8 do not broadcast.
 echo "== an old Sum" >&2
 echo '<ir_version: 3, opset_import: ["" : 7]> g (float[N,3] x, float[1,3] z) => (y) { t = Sum(x, z) u = Relu(t) y = Neg(u) }' >m.onnx
