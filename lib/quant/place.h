@@ -135,6 +135,13 @@ bool ox_place_int8_parts(const struct ox_place *place, const struct ox_node *pro
 void ox_place_int8_ends(struct ox_place *place);
 /* Once Q and DQ are there: what goes into bodies is read before it is rounded. remove, by index: nodes that are unread then. */
 enum ox_status ox_place_before_bodies(struct ox_place *place, bool *remove, struct ox_error *err);
+/* Sets whether a Pad repeats what is there, or pads with 0: its output has the scale of its input. */
+enum ox_status ox_place_pads_same(const struct ox_place *place, const struct ox_node *pad,
+                                  bool *same, struct ox_error *err);
+/* Marks what is padded for operators on integers as what it is made of; */
+enum ox_status ox_place_pads(struct ox_place *place, struct ox_error *err);
+/* once Q and DQ are there: Pad between them pads integers. */
+enum ox_status ox_place_pad_integers(struct ox_place *place, struct ox_error *err);
 /* Of Gelu in parts behind integers, see place_gelu.c. */
 enum ox_status ox_place_gelus(struct ox_place *place, struct ox_error *err);
 /* What several read of int8 activations, see place_copies.c. */

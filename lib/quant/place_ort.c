@@ -133,37 +133,12 @@ static enum ox_status rule_where(struct ox_place *place, struct ox_node *node, s
     return OX_OK;
 }
 
-/* Whether a Pad repeats what is there, or pads with 0. */
-static enum ox_status pads_with_same(struct ox_place *place, const struct ox_node *node, bool *same,
-                                     struct ox_error *err)
-{
-    const struct ox_attr *mode = ox_node_attr(node, "mode");
-    const char *name = mode && mode->type == OX_ATTR_STRING && mode->n ? mode->s.p : "constant";
-    *same = strcmp(name, "reflect") == 0 || strcmp(name, "edge") == 0 || strcmp(name, "wrap") == 0;
-    if (strcmp(name, "constant") != 0)
-        return OX_OK;
-    if (ox_graph_opset(place->graph, "") < 11) {
-        *same = ox_quant_float_attr(node, "value", 0) == 0;
-        return OX_OK;
-    }
-    *same = node->n_inputs < 3 || !node->inputs[2];
-    const struct ox_stored *stored = *same ? NULL : ox_value_stored(node->inputs[2]);
-    if (!stored || !ox_quant_is_float(stored->dtype))
-        return OX_OK;
-    struct ox_tensor *value;
-    enum ox_dtype real;
-    OX_TRY(ox_quant_values(place->q, node->inputs[2], &value, &real, err));
-    *same = value->n == 1 && *(float *)value->data == 0;
-    ox_tensor_release(value);
-    return OX_OK;
-}
-
 static enum ox_status rule_pad(struct ox_place *place, struct ox_node *node, struct ox_error *err)
 {
     bool same;
     for (size_t i = 0; i < node->n_inputs; i++)
         ox_place_activation(place, node->inputs[i]);
-    OX_TRY(pads_with_same(place, node, &same, err));
+    OX_TRY(ox_place_pads_same(place, node, &same, err));
     if (same)
         ox_place_same(place, node->outputs[0], node->inputs[0]);
     else

@@ -249,6 +249,7 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
         else
             join_ends(place, node);
     }
+    OX_TRY(ox_place_pads(place, err));
     ox_place_int8_ends(place);
     ox_place_softmaxes(place);
     for (size_t i = 0; i < place->n_nodes; i++)

@@ -530,6 +530,7 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     if (place->before.body)
         OX_TRY(ox_place_before_bodies(place, remove, err));
     ox_graph_remove_nodes(graph, remove);
+    OX_TRY(ox_place_pad_integers(place, err));
     OX_TRY(ox_place_gelus(place, err));
     return ox_place_copies(place, err);
 }

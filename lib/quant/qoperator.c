@@ -97,24 +97,6 @@ static bool moves(const struct rewriting *r, const struct ox_node *node)
     return strcmp(node->op_type, "MaxPool") == 0 && ox_graph_opset(r->graph, "") >= 12;
 }
 
-/* DequantizeLinear that nobody reads any more. */
-static enum ox_status drop_unread(struct rewriting *r, struct ox_error *err)
-{
-    struct ox_graph *graph = r->graph;
-    OX_TRY(ox_quant_find_uses(r->q, graph, &r->uses, err));
-    bool *remove = ox_arena_array(&r->q->arena, graph->n_nodes + 1, sizeof *remove);
-    if (!remove)
-        return ox_no_memory(err);
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        const struct ox_node *node = graph->nodes[i];
-        const struct ox_value *out = node->n_outputs ? node->outputs[0] : NULL;
-        remove[i] = out && strcmp(node->op_type, "DequantizeLinear") == 0 && !out->is_output &&
-                    !ox_quant_n_uses(&r->uses, out) && !r->uses.captured[out->id];
-    }
-    ox_graph_remove_nodes(graph, remove);
-    return OX_OK;
-}
-
 enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
                                      struct ox_error *err)
 {
@@ -134,5 +116,5 @@ enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
             OX_TRY(mover(&r, node, err));
     }
     ox_graph_remove_nodes(graph, r.gone);
-    return drop_unread(&r, err);
+    return ox_quant_drop_unread(q, graph, err);
 }

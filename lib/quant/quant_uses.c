@@ -1,4 +1,6 @@
 /* Who reads a value. */
+#include <string.h>
+
 #include "quant/quant.h"
 
 bool *ox_quant_find_captured(struct ox_quant *q, const struct ox_graph *graph)
@@ -61,4 +63,22 @@ void ox_quant_read_instead(struct ox_graph *graph, const struct ox_value *old, s
                 graph->nodes[i]->inputs[k] = by;
         }
     }
+}
+
+enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph,
+                                    struct ox_error *err)
+{
+    struct ox_quant_uses uses;
+    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
+    bool *remove = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *remove);
+    if (!remove)
+        return ox_no_memory(err);
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        const struct ox_node *node = graph->nodes[i];
+        const struct ox_value *out = node->n_outputs ? node->outputs[0] : NULL;
+        remove[i] = out && strcmp(node->op_type, "DequantizeLinear") == 0 && !out->is_output &&
+                    !ox_quant_n_uses(&uses, out) && !uses.captured[out->id];
+    }
+    ox_graph_remove_nodes(graph, remove);
+    return OX_OK;
 }
