@@ -178,6 +178,13 @@ EMULATED float emulated_mm512_reduce_max_ps(simde__m512 v)
             x[i] = x[i] > x[i + n] ? x[i] : x[i + n];
     return x[0];
 }
+EMULATED int emulated_mm512_reduce_add_epi32(simde__m512i v)
+{
+    LANES(uint32_t, 16, x, v);
+    for (int i = 1; i < 16; i++)
+        x[0] += x[i];
+    return (int)x[0];
+}
 EMULATED int emulated_mm512_reduce_max_epi32(simde__m512i v)
 {
     LANES(int32_t, 16, x, v);
@@ -256,6 +263,8 @@ EMULATED __mmask16 emulated_mm512_cmpgt_epu32_mask(simde__m512i a, simde__m512i 
 #define _mm512_cvtss_f32 emulated_mm512_cvtss_f32
 #undef _mm512_reduce_max_epi32
 #define _mm512_reduce_max_epi32 emulated_mm512_reduce_max_epi32
+#undef _mm512_reduce_add_epi32
+#define _mm512_reduce_add_epi32 emulated_mm512_reduce_add_epi32
 #undef _mm512_cvtepi32_pd
 #define _mm512_cvtepi32_pd emulated_mm512_cvtepi32_pd
 #undef _mm512_cvtepi32_ps
