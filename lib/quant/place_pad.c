@@ -143,5 +143,5 @@ enum ox_status ox_place_pad_integers(struct ox_place *place, struct ox_error *er
     if (graph->n_nodes == n)
         return OX_OK;
     ox_graph_remove_nodes(graph, remove);
-    return ox_quant_drop_unread(place->q, graph, err);
+    return ox_quant_drop_unread(place->q, graph, "DequantizeLinear", NULL, err);
 }

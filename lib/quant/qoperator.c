@@ -116,5 +116,5 @@ enum ox_status ox_qoperator_standard(struct ox_quant *q, struct ox_graph *graph,
             OX_TRY(mover(&r, node, err));
     }
     ox_graph_remove_nodes(graph, r.gone);
-    return ox_quant_drop_unread(q, graph, err);
+    return ox_quant_drop_unread(q, graph, "DequantizeLinear", NULL, err);
 }

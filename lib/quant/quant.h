@@ -99,9 +99,9 @@ bool *ox_quant_find_captured(struct ox_quant *q, const struct ox_graph *graph);
 size_t ox_quant_n_uses(const struct ox_quant_uses *uses, const struct ox_value *value);
 /* All nodes of the graph that read `old` read `by`; subgraphs go on with what they capture. */
 void ox_quant_read_instead(struct ox_graph *graph, const struct ox_value *old, struct ox_value *by);
-/* Removes each DequantizeLinear that nobody reads. */
-enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph,
-                                    struct ox_error *err);
+/* Removes each node of that operator and domain (NULL: of any) whose only output nobody reads. */
+enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph, const char *op_type,
+                                    const char *domain, struct ox_error *err);
 
 /* Makes a Sum of an Add, which runtimes make no Gemm of. */
 enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct ox_error *err);

@@ -32,25 +32,6 @@ static enum ox_status drop_inits(struct ox_quant *q, struct ox_graph *graph, str
     return OX_OK;
 }
 
-/* Constant nodes whose value nobody uses any more. */
-static enum ox_status drop_constants(struct ox_quant *q, struct ox_graph *graph,
-                                     struct ox_error *err)
-{
-    struct ox_quant_uses uses;
-    OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
-    bool *remove = ox_arena_array(&q->arena, graph->n_nodes + 1, sizeof *remove);
-    if (!remove)
-        return ox_no_memory(err);
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        const struct ox_node *node = graph->nodes[i];
-        const struct ox_value *out = node->n_outputs == 1 ? node->outputs[0] : NULL;
-        remove[i] = out && strcmp(node->op_type, "Constant") == 0 && !*node->domain &&
-                    !out->is_output && !ox_quant_n_uses(&uses, out) && !uses.captured[out->id];
-    }
-    ox_graph_remove_nodes(graph, remove);
-    return OX_OK;
-}
-
 /* What a body captured and no node of it uses any more. */
 static enum ox_status drop_captures(struct ox_quant *q, struct ox_graph *body, struct ox_error *err)
 {
@@ -74,7 +55,7 @@ enum ox_status ox_quant_drop_inits(struct ox_quant *q, struct ox_error *err)
         if (ox_quant_is_body(q->model->graphs[g]))
             OX_TRY(drop_captures(q, q->model->graphs[g], err));
         OX_TRY(drop_inits(q, q->model->graphs[g], err));
-        OX_TRY(drop_constants(q, q->model->graphs[g], err));
+        OX_TRY(ox_quant_drop_unread(q, q->model->graphs[g], "Constant", "", err));
     }
     return OX_OK;
 }

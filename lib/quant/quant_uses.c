@@ -65,8 +65,8 @@ void ox_quant_read_instead(struct ox_graph *graph, const struct ox_value *old, s
     }
 }
 
-enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph,
-                                    struct ox_error *err)
+enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph, const char *op_type,
+                                    const char *domain, struct ox_error *err)
 {
     struct ox_quant_uses uses;
     OX_TRY(ox_quant_find_uses(q, graph, &uses, err));
@@ -75,8 +75,9 @@ enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph,
         return ox_no_memory(err);
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
-        const struct ox_value *out = node->n_outputs ? node->outputs[0] : NULL;
-        remove[i] = out && strcmp(node->op_type, "DequantizeLinear") == 0 && !out->is_output &&
+        const struct ox_value *out = node->n_outputs == 1 ? node->outputs[0] : NULL;
+        remove[i] = out && strcmp(node->op_type, op_type) == 0 &&
+                    (!domain || strcmp(node->domain, domain) == 0) && !out->is_output &&
                     !ox_quant_n_uses(&uses, out) && !uses.captured[out->id];
     }
     ox_graph_remove_nodes(graph, remove);

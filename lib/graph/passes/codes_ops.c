@@ -75,6 +75,12 @@ static struct ox_value *float_list(struct ox_rewrite *rw, struct ox_value *value
     return tensor->rank == 1 ? value : ox_rw_floats(rw, value->name, 1, &n, tensor->data);
 }
 
+/* Of the sums of channel j. */
+static double unit_of(const struct ox_codes *x, const struct ox_tensor *w_scale, size_t j)
+{
+    return x->scale_is * (double)((const float *)w_scale->data)[w_scale->n > 1 ? j : 0];
+}
+
 /* A bias in int32 with its scales: the codes themselves where the scales are those of the sums, else floats. NULL: it is none. */
 static struct ox_value *integer_list(struct ox_rewrite *rw, const struct ox_node *node, int64_t n,
                                      const struct ox_codes *x, const struct ox_tensor *w_scale)
@@ -93,8 +99,7 @@ static struct ox_value *integer_list(struct ox_rewrite *rw, const struct ox_node
     bool same = whole->rank == 1;
     for (int64_t j = 0; floats && j < n; j++) {
         const float s = ((const float *)scale->data)[scale->n > 1 ? j : 0];
-        const double unit =
-            x->scale_is * (double)((const float *)w_scale->data)[w_scale->n > 1 ? j : 0];
+        const double unit = unit_of(x, w_scale, (size_t)j);
         same = same && fabs((double)s - unit) <= 1e-6 * unit;
         floats[j] = (float)((const int32_t *)whole->data)[j] * s;
     }
@@ -119,8 +124,7 @@ static bool has_room(struct ox_rewrite *rw, const struct ox_value *list, const s
     const struct ox_tensor *bias = list && sink->taken ? ox_const_floats(rw, list) : NULL;
     const struct ox_tensor *scale = bias ? ox_const_floats(rw, w->scale) : NULL;
     for (size_t j = 0; scale && j < bias->n; j++) {
-        const double unit =
-            x->scale_is * (double)((const float *)scale->data)[scale->n > 1 ? j : 0];
+        const double unit = unit_of(x, scale, j);
         if (!(fabs((double)((const float *)bias->data)[j]) < unit * (1 << 30)))
             return false;
     }
