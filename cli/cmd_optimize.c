@@ -35,9 +35,8 @@ static const struct opt options[] = {
     {0, "empty", OPT_FLAG, FIELD(empty), NULL, NULL,
      "open dimensions of inputs may be 0; else they are taken to be at least 1"},
     {0, "fp16", OPT_FLAG, FIELD(fp16), NULL, NULL,
-     "compute in float16, but for what overflows or the target (onnxruntime's CPU, unless --for "
-     "names "
-     "one) has no kernels for; inputs and outputs stay"},
+     "compute in float16, but for what overflows or the target (onnxruntime's CPU from "
+     "1.31 on, unless --for names one) has no kernels for; inputs and outputs stay"},
     {0, "bf16", OPT_FLAG, FIELD(bf16), NULL, NULL, "the same in bfloat16"},
     {0, "half-io", OPT_FLAG, FIELD(half_io), NULL, NULL,
      "of --fp16 and --bf16: inputs and outputs in that type too"},

@@ -106,12 +106,13 @@ static enum ox_status find_wide(struct cli *cli, const char *path, struct ox_mod
     return status == OX_OK ? OX_OK : cli_error(cli, &err);
 }
 
+/* A file that loads in the release of this week alone is of no use. */
 static enum ox_status default_target(struct cli *cli, struct ox_targets **out)
 {
     struct ox_error err;
     enum ox_status status = ox_targets_new(out, cli->env, &err);
     if (status == OX_OK)
-        status = ox_targets_add(*out, "onnxruntime", &err);
+        status = ox_targets_add(*out, "onnxruntime>=1.31", &err);
     return status == OX_OK ? OX_OK : cli_error(cli, &err);
 }
 

@@ -8,8 +8,9 @@ The measurements are in $TARGETS_CACHE (default /work/targets-cache): unpacked w
   target_cuda.py CACHE VERSION...                           CUDA's kernel lists of 1.16 and newer
   target_openvino.py CACHE VERSION                          which of the models OpenVINO's frontend reads
   docs/OperatorKernels-VERSION.md                           kernel tables as published, CUDA before 1.16
-scripts/target_published.txt has the tables that are known from documentation alone. Without the cache the file is
-left as it is: measurements cannot be repeated by a check of generated files.
+scripts/target_published.txt has the tables that are known from documentation alone. What the cache does not have keeps what the
+file tells of it: a new release is added with its own measurements alone, and without a cache, as in a check of generated files,
+all stays as it is. A release without a kernel list of CUDA has its predecessor's, as derived.
 """
 
 import collections
@@ -21,11 +22,12 @@ import sys
 
 import target_published
 from target_models import ELEMENT, all_schemas
+from target_tables import Written, Writer, any_type, array
 
 CACHE = os.environ.get("TARGETS_CACHE", "/work/targets-cache")
 OUT = "lib/schema/target_tables.inc"
 RELEASES = """1.4.0 1.5.2 1.6.0 1.7.0 1.8.1 1.9.0 1.10.0 1.11.1 1.12.1 1.13.1 1.14.1 1.15.1 1.16.3 1.17.3 1.18.1 1.19.2
-1.20.1 1.21.1 1.22.1 1.23.2 1.24.4 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.1""".split()
+1.20.1 1.21.1 1.22.1 1.23.2 1.24.4 1.25.1 1.26.0 1.27.0 1.28.0 1.29.0 1.30.0 1.31.1 1.32.0""".split()
 VIA = {"k": "OX_VIA_KERNEL", "c": "OX_VIA_CAST", "f": "OX_VIA_BODY"}
 SEQUENCE, OPTIONAL_BIT, OTHER_BIT = 32, 1 << 32, 1
 SKIPPED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc", "com.microsoft.experimental")
@@ -86,24 +88,24 @@ class Probe:
 
 def fill_unknown(probes, index):
     """A crash or a signature of its time tells nothing: the next newer release that answers does, then the next older."""
-    codes = [p.codes[index] for p in probes]
+    codes = [p.codes[index] for p in probes.values()]
     # What 1.4 to 1.7 save is the graph before casts are put in: 1.8 tells which nodes get them.
-    first = RELEASES.index("1.8.1")
+    first = list(probes).index("1.8.1") if "1.8.1" in probes else 0
     codes[:first] = ["c" if code == "k" and codes[first] == "c" else code for code in codes[:first]]
     for i, code in enumerate(codes):
         if code in "x?":
             later = [c for c in codes[i + 1 :] if c not in "x?s"]
             earlier = [c for c in reversed(codes[:i]) if c not in "x?s"]
             codes[i] = (later + earlier + ["n"])[0]
-    return codes
+    return dict(zip(probes, codes))
 
 
 def cpu_rows(keys, probes):
-    """{(domain, name, since, via, boxes): releases}, and the operators that were asked for."""
+    """{(domain, name, since, via, boxes): releases} of those that were measured."""
     groups = collections.defaultdict(list)
     for i, key in enumerate(keys):
         groups[tuple(key[:3])].append(i)
-    rows, asked = collections.defaultdict(int), set()
+    rows = collections.defaultdict(int)
     for op, members in groups.items():
         codes = {i: fill_unknown(probes, i) for i in members}
         usual = [i for i in members if keys[i][4] is None]
@@ -113,18 +115,21 @@ def cpu_rows(keys, probes):
         full = [0] * len(names)
         for p in points.values():
             full = [f | m for f, m in zip(full, p)]
-        for r in range(len(probes)):
+        for r in probes:
             if all(codes[i][r] == "s" for i in members):
                 continue
-            asked.add((*op, r))
             bounds = extra_bounds(keys, extras, codes, r, names)
             for code, via in VIA.items():
                 good = {points[i] for i in usual if codes[i][r] == code or
                         (op[1] == "Constant" and code == "k" and codes[i][r] == "f")}
                 if not good or (op[1] == "Constant" and code == "f"):
                     continue
-                rows[(*op, via, bounded_boxes(good, names, full, bounds))] |= 1 << r
-    return rows, asked
+                rows[(*op, via, any_type(bounded_boxes(good, names, full, bounds)))] |= bit_of(r)
+    return rows
+
+
+def bit_of(version):
+    return 1 << RELEASES.index(version)
 
 
 def extra_bounds(keys, extras, codes, r, names):
@@ -194,7 +199,7 @@ def kernel_rows(kernels, since_of, allowed, provider):
             found[(domain, name, since)].add(tuple(box))
     rows = set()
     for op, boxes in found.items():
-        rows.add((*op, "OX_VIA_KERNEL", merge_boxes(boxes)))
+        rows.add((*op, "OX_VIA_KERNEL", any_type(merge_boxes(boxes))))
     return rows
 
 
@@ -249,23 +254,28 @@ def published_kernels(path, provider):
     return out
 
 
-def cuda_rows(since_of, allowed):
+def cuda_list(version, since_of, allowed, written):
+    """Rows of CUDA of a release, and how they are known; None: they are not."""
+    minor = version.rsplit(".", 1)[0] + "."
+    measured = [f for f in os.listdir(f"{CACHE}/probe") if f.startswith("cuda-" + minor)]
+    document = f"{CACHE}/docs/OperatorKernels-{version}.md"
+    if measured:
+        with open(f"{CACHE}/probe/{measured[0]}") as f:
+            kernels, how = json.load(f), "OX_SURE_LISTED"
+    elif os.path.exists(document):
+        kernels, how = published_kernels(document, "CUDAExecutionProvider"), "OX_SURE_PUBLISHED"
+    elif version in written.sure:
+        return set(written.table("ort_cuda_rows", bit_of(version))), written.sure[version]
+    else:
+        return None, "OX_SURE_DERIVED"
+    return kernel_rows(kernels, since_of, allowed, "CUDAExecutionProvider"), how
+
+
+def cuda_rows(since_of, allowed, written):
     """Rows of CUDA, and for each release how they are known."""
-    rows, sure = collections.defaultdict(int), []
-    lists = []
-    for r, version in enumerate(RELEASES):
-        minor = version.rsplit(".", 1)[0] + "."
-        measured = [f for f in os.listdir(f"{CACHE}/probe") if f.startswith("cuda-" + minor)]
-        document = f"{CACHE}/docs/OperatorKernels-{version}.md"
-        if measured:
-            with open(f"{CACHE}/probe/{measured[0]}") as f:
-                kernels, how = json.load(f), "OX_SURE_LISTED"
-        elif os.path.exists(document):
-            kernels, how = published_kernels(document, "CUDAExecutionProvider"), "OX_SURE_PUBLISHED"
-        else:
-            kernels, how = None, "OX_SURE_DERIVED"
-        lists.append(kernel_rows(kernels, since_of, allowed, "CUDAExecutionProvider") if kernels else None)
-        sure.append(how)
+    rows = collections.defaultdict(int)
+    lists, sure = zip(*(cuda_list(version, since_of, allowed, written) for version in RELEASES))
+    lists = list(lists)
     for r in range(1, len(lists) - 1):
         # A published table may lack a part: what the releases before and after it have was not taken out and put back.
         if sure[r] == "OX_SURE_PUBLISHED" and lists[r - 1] and lists[r + 1]:
@@ -273,31 +283,34 @@ def cuda_rows(since_of, allowed):
             after = {k[:3] for k in lists[r + 1]}
             lists[r] |= {k for k in lists[r - 1] if k[:3] not in have and k[:3] in after}
     for r, found in enumerate(lists):
-        if found is None:  # 1.15 has no list: what both its neighbours have
-            ops = {k[:3] for k in lists[r + 1]}
+        if found is None:  # what both its neighbours have, or the one before the newest
+            ops = {k[:3] for k in (lists[r + 1] if r + 1 < len(lists) else lists[r - 1])}
             found = {k for k in lists[r - 1] if k[:3] in ops}
         for key in found:
             rows[key] |= 1 << r
     return rows, sure
 
 
-def supplement(rows, asked, keys, probes, since_of, allowed):
+def supplement(rows, keys, probes, since_of, allowed):
     """Operators for which no model could be made: from the kernel lists of 1.16 and newer."""
     seen = {tuple(k[:3]) for k in keys}
     added = 0
-    for r, probe in enumerate(probes):
+    for version, probe in probes.items():
         listed = kernel_rows(probe.limits["kernels"], since_of, allowed, "CPUExecutionProvider")
-        have = {k[:3] for k, bits in rows.items() if bits >> r & 1}
+        have = {k[:3] for k, bits in rows.items() if bits & bit_of(version)}
         for key in listed:
             if key[:3] not in have and (key[:3] not in seen or key[0] == "com.microsoft"):
-                rows[key] |= 1 << r
+                rows[key] |= bit_of(version)
                 added += 1
     return added
 
 
-def openvino_rows(keys, version):
+def openvino_rows(keys, version, written):
     """Operators at versions that the frontend translates; its answers say little of types."""
-    with open(f"{CACHE}/probe/openvino-{version}.txt") as f:
+    answers = f"{CACHE}/probe/openvino-{version}.txt"
+    if not os.path.exists(answers):
+        return written.table("openvino_rows")
+    with open(answers) as f:
         lines = [line.rstrip("\n").split("\t") for line in f]
     if len(lines) != len(keys):
         raise SystemExit(f"openvino: {len(lines)} answers, {len(keys)} models")
@@ -313,59 +326,36 @@ def openvino_rows(keys, version):
     return rows
 
 
-class Writer:
-    def __init__(self):
-        self.masks, self.names, self.bounds, self.boxes, self.types = [], [], [], [], []
-        self.index = {}
-
-    def number(self, pool, item):
-        key = (id(pool), item)
-        if key not in self.index:
-            self.index[key] = len(pool)
-            pool.append(item)
-        return self.index[key]
-
-    def type_number(self, boxes):
-        """0: any type."""
-        if boxes == ((),) or any(b == () for b in boxes):
-            boxes = ((),)
-        key = ("types", boxes)
-        if key not in self.index:
-            first = len(self.boxes)
-            for box in boxes:
-                at = len(self.bounds)
-                for name, mask in box:
-                    self.bounds.append((self.number(self.names, name), self.number(self.masks, mask)))
-                self.boxes.append((at, len(box)))
-            self.index[key] = len(self.types)
-            self.types.append((first, len(boxes)))
-        return self.index[key]
+def dml_rows(since_of, allowed, written):
+    """DirectML's as published with 1.14.1."""
+    document = f"{CACHE}/docs/OperatorKernels-1.14.1.md"
+    if not os.path.exists(document):
+        return written.table("dml_rows")
+    kernels = published_kernels(document, "DmlExecutionProvider")
+    return dict.fromkeys(kernel_rows(kernels, since_of, allowed, "DmlExecutionProvider"), 1)
 
 
-def c_string(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def wrapped(items, per_line):
-    out = []
-    for i in range(0, len(items), per_line):
-        out.append("    " + ", ".join(items[i : i + per_line]) + ",")
-    return "\n".join(out)
-
-
-def table_text(writer, symbol, rows):
+def release_lines(probes, written):
+    """version, newest IR, newest opset of ai.onnx, oldest one without a warning, newest of ai.onnx.ml"""
     lines = []
-    for (domain, name, since, via, boxes), bits in sorted(rows.items(), key=lambda r: (r[0][:3], r[0][3], -r[1])):
-        lines.append(f"    {{{c_string(domain)}, {c_string(name)}, {since}, {since}, {via}, "
-                     f"{writer.type_number(boxes)}, 0x{bits:x}}},")
-    return f"static const struct ox_target_row {symbol}[] = {{\n" + "\n".join(lines) + "\n};\n"
+    for version in RELEASES:
+        if version not in probes:
+            lines.append(f'{{"{version}", {written.releases[version]}}}')
+            continue
+        limits = probes[version].limits
+        most = {d: max(limits[d]["accepted"] + limits[d]["warned"]) for d in ("", "ai.onnx.ml")}
+        if most["ai.onnx.ml"] == 6:  # all that were asked for: 1.4 has no limit
+            most["ai.onnx.ml"] = 0
+        lines.append(f'{{"{version}", {limits["ir"]}, {most[""]}, {min(limits[""]["accepted"])}, '
+                     f'{most["ai.onnx.ml"]}}}')
+    return lines
 
 
 def main():
     folder = sys.argv[1]
     target = os.path.join(folder, OUT)
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", OUT)
     if not os.path.isdir(f"{CACHE}/probe"):
-        here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", OUT)
         if os.path.abspath(here) != os.path.abspath(target):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(here, target)
@@ -378,56 +368,32 @@ def main():
         since_of[(s.domain, s.name)].append(s.since)
         for c, texts in s.constraints.items():
             allowed[(s.domain, s.name, s.since, c)] = mask_of(texts)
-    probes = [Probe(v, keys) for v in RELEASES]
-    cpu, asked = cpu_rows(keys, probes)
+    written = Written(here)
+    probes = {v: Probe(v, keys) for v in RELEASES if os.path.exists(f"{CACHE}/probe/{v}.json")}
+    cpu = cpu_rows(keys, probes)
     add_early_casts(cpu, since_of)
-    print("cpu rows", len(cpu), "from kernel lists", supplement(cpu, asked, keys, probes, since_of, allowed))
-    cuda, sure = cuda_rows(since_of, allowed)
+    added = supplement(cpu, keys, probes, since_of, allowed)
+    print("measured", *probes, "cpu rows", len(cpu), "from kernel lists", added)
+    for row, bits in written.table("ort_cpu_rows", ~sum(bit_of(v) for v in probes)).items():
+        cpu[row] |= bits
+    cuda, sure = cuda_rows(since_of, allowed, written)
     writer = Writer()
-    writer.type_number(((),))
-    tables = [table_text(writer, "ort_cpu_rows", cpu), table_text(writer, "ort_cuda_rows", cuda),
-              table_text(writer, "openvino_rows", openvino_rows(keys, "2026.4.1"))]
-    dml = collections.OrderedDict((row, 1) for row in kernel_rows(
-        published_kernels(f"{CACHE}/docs/OperatorKernels-1.14.1.md", "DmlExecutionProvider"), since_of, allowed,
-        "DmlExecutionProvider"))
-    tables.append(table_text(writer, "dml_rows", dml))
-    providers = target_published.read(os.path.join(os.path.dirname(os.path.abspath(__file__)), "target_published.txt"),
-                                      since_of)
-    for p in providers:
-        tables.append(table_text(writer, f"{p.symbol}_rows", p.rows))
-    write(target, writer, tables, probes, sure, providers)
-
-
-def write(target, writer, tables, probes, sure, providers):
-    releases = []
-    for version, probe in zip(RELEASES, probes):
-        limits = probe.limits
-        most = {d: max(limits[d]["accepted"] + limits[d]["warned"]) for d in ("", "ai.onnx.ml")}
-        if most["ai.onnx.ml"] == 6:  # all that were asked for: 1.4 has no limit
-            most["ai.onnx.ml"] = 0
-        releases.append(f'{{"{version}", {limits["ir"]}, {most[""]}, {min(limits[""]["accepted"])}, '
-                        f'{most["ai.onnx.ml"]}}}')
+    tables = {"ort_cpu": cpu, "ort_cuda": cuda, "openvino": openvino_rows(keys, "2026.4.1", written),
+              "dml": dml_rows(since_of, allowed, written)}
+    published = os.path.join(os.path.dirname(os.path.abspath(__file__)), "target_published.txt")
+    tables.update({p.symbol: p.rows for p in target_published.read(published, since_of)})
+    text = "\n".join(writer.table(f"{symbol}_rows", rows) for symbol, rows in tables.items())
     os.makedirs(os.path.dirname(target), exist_ok=True)
+    listed = [v for v, how in zip(RELEASES, sure) if how == "OX_SURE_LISTED"]
     with open(target, "w") as out:
-        out.write("/* Generated by scripts/gen_targets.py from the released packages onnxruntime 1.4.0 to 1.31.1, onnxruntime-gpu "
-                  "1.16.3 to 1.31.1, openvino 2026.4.1 and the published tables of scripts/target_published.txt. Do not edit. */\n")
+        out.write(f"/* Generated by scripts/gen_targets.py from the released packages onnxruntime {RELEASES[0]} to {RELEASES[-1]}, "
+                  f"onnxruntime-gpu {listed[0]} to {listed[-1]}, openvino 2026.4.1 and the published tables of "
+                  "scripts/target_published.txt. Do not edit. */\n")
         out.write("/* version, newest IR, newest opset of ai.onnx, oldest one without a warning, newest of ai.onnx.ml */\n")
-        out.write("static const struct ox_target_release ort_releases[] = {\n    " + ",\n    ".join(releases) + "};\n")
-        out.write("static const unsigned char ort_cuda_sure[] = {\n" + wrapped(sure, 4) + "\n};\n")
-        text = "\n".join(tables)
-        out.write("static const uint64_t target_masks[] = {\n" +
-                  wrapped([f"0x{m:x}u" for m in writer.masks], 6) + "\n};\n")
-        out.write("static const char *const target_names[] = {\n" +
-                  wrapped([c_string(n) for n in writer.names], 8) + "\n};\n")
-        out.write("static const struct ox_target_bound target_bounds[] = {\n" +
-                  wrapped([f"{{{n}, {m}}}" for n, m in writer.bounds], 10) + "\n};\n")
-        out.write("static const struct ox_target_span target_boxes[] = {\n" +
-                  wrapped([f"{{{a}, {n}}}" for a, n in writer.boxes], 10) + "\n};\n")
-        out.write("static const struct ox_target_span target_types[] = {\n" +
-                  wrapped([f"{{{a}, {n}}}" for a, n in writer.types], 10) + "\n};\n")
-        out.write(text)
-    print("types", len(writer.types), "boxes", len(writer.boxes), "bounds", len(writer.bounds), "masks",
-          len(writer.masks), os.path.getsize(target), "bytes")
+        out.write(array("struct ox_target_release ort_releases", release_lines(probes, written), 1))
+        out.write(array("unsigned char ort_cuda_sure", sure, 4))
+        out.write(writer.pools() + text)
+    print(os.path.getsize(target), "bytes")
 
 
 if __name__ == "__main__":

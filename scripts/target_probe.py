@@ -81,10 +81,10 @@ def limits(cache, version):
             results[n] = (word == "ok", n in warned, rest[0] if rest else "")
         return results
 
-    irs = ask([(str(i), smallest_model(i, [("", 7)])) for i in range(3, 15)])
+    irs = ask([(str(i), smallest_model(i, [("", 7)])) for i in range(3, 18)])
     ir = max((int(n) for n, r in irs.items() if r[0]), default=0)
     out = {"ir": ir, "messages": {"ir": next((r[2] for r in irs.values() if not r[0]), "")}}
-    for domain, newest in (("", 29), ("ai.onnx.ml", 7), ("ai.onnx.training", 2),
+    for domain, newest in (("", 32), ("ai.onnx.ml", 7), ("ai.onnx.training", 2),
                            ("ai.onnx.preview.training", 2), ("ai.onnx.preview", 2), ("com.microsoft", 2)):
         base = [("", 7)] if domain else []
         got = ask([(str(v), smallest_model(ir, base + [(domain, v)])) for v in range(1, newest)])

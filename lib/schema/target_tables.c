@@ -23,7 +23,8 @@ static const struct ox_target_release mobile_releases[] = {{"1.14.1", 8, 15, 12,
 const struct ox_target_family ox_target_families[] = {
     {ORT("onnxruntime"), .provider = "cpu", .is_default = true, ROWS(ort_cpu_rows),
      .by_release = true, .sure = OX_SURE_MEASURED,
-     .origin = "onnxruntime's released package: 29,738 models of one node each, loaded in it"},
+     .origin =
+         "onnxruntime's released package: nearly 30,000 models of one node each, loaded in it"},
     {ORT("onnxruntime"), .provider = "cuda", ROWS(ort_cuda_rows), .by_release = true, REST,
      .sures = ort_cuda_sure,
      .origin = "onnxruntime-gpu's own list of kernels from 1.16 on, docs/OperatorKernels.md of the "

@@ -64,9 +64,9 @@ START_TEST(no_version_is_the_newest)
 {
     struct ox_target_info info;
     ox_target_info(target_of("onnxruntime"), &info);
-    ck_assert_str_eq(info.name, "onnxruntime=1.31.1:cpu");
-    ck_assert_int_eq(info.opset, 26);
-    ck_assert_int_eq(info.ir, 13);
+    ck_assert_str_eq(info.name, "onnxruntime=1.32.0:cpu");
+    ck_assert_int_eq(info.opset, 28);
+    ck_assert_int_eq(info.ir, 14);
     ck_assert_str_eq(info.sure, "measured");
 }
 END_TEST

@@ -65,9 +65,9 @@ static const struct form {
     bool (*matches)(const struct ox_node *node);
     const char *what;
 } forms[] = {
-    {"RNN", "1.4", "1.31", is_batchwise, "layout = 1 (batch first)"},
-    {"GRU", "1.4", "1.31", is_batchwise, "layout = 1 (batch first)"},
-    {"LSTM", "1.4", "1.31", is_batchwise, "layout = 1 (batch first)"},
+    {"RNN", "1.4", "1.32", is_batchwise, "layout = 1 (batch first)"},
+    {"GRU", "1.4", "1.32", is_batchwise, "layout = 1 (batch first)"},
+    {"LSTM", "1.4", "1.32", is_batchwise, "layout = 1 (batch first)"},
     {"BatchNormalization", "1.8", "1.8", is_training, "training: it is built for inference"},
     {"DFT", "1.13", "1.24", is_onesided_inverse, "onesided together with inverse"},
     {"RotaryEmbedding", "1.23", "1.23", is_partial_rotation,
