@@ -176,6 +176,21 @@ def add_early_casts(rows, since_of):
         rows[row] |= releases
 
 
+def casts_in_bodies(rows):
+    """Where no type of an operator has a kernel and some go by its body, casts stand within that."""
+    have = collections.defaultdict(int)
+    for (domain, name, since, via, _), bits in rows.items():
+        have[domain, name, since, via] |= bits
+    for (domain, name, since, via, boxes), bits in list(rows.items()):
+        op = (domain, name, since)
+        within = bits & have[(*op, "OX_VIA_BODY")] & ~have[(*op, "OX_VIA_KERNEL")]
+        if via == "OX_VIA_CAST" and within:
+            rows[(*op, "OX_VIA_BODY", boxes)] |= within
+            rows[(*op, via, boxes)] &= ~within
+    for row in [row for row, bits in rows.items() if not bits]:
+        del rows[row]
+
+
 def versions_served(since_of, domain, name, first, last):
     """Schema versions for which onnxruntime takes a kernel that is registered for first to last: an open end serves only the
     version that it starts at."""
@@ -376,6 +391,7 @@ def main():
     print("measured", *probes, "cpu rows", len(cpu), "from kernel lists", added)
     for row, bits in written.table("ort_cpu_rows", ~sum(bit_of(v) for v in probes)).items():
         cpu[row] |= bits
+    casts_in_bodies(cpu)
     cuda, sure = cuda_rows(since_of, allowed, written)
     writer = Writer()
     tables = {"ort_cpu": cpu, "ort_cuda": cuda, "openvino": openvino_rows(keys, "2026.4.1", written),

@@ -37,6 +37,11 @@ ELEMENT = {
 TYPE_ATTRIBUTES = ("to", "dtype", "output_dtype", "output_datatype")
 # Optional inputs that these operators are given: Optional is nothing without, the others' kernels read them unasked.
 ALL_INPUTS = ("Optional", "QLinearLeakyRelu", "QLinearSigmoid")
+# Shapes of inputs without which these have no body, 0 where a dimension may be unknown; and a rule that takes no more inputs.
+SHAPES = {
+    ("", "CausalConvWithState"): [(0, 0, 0), (1, 1, 1)],
+    ("", "LinearAttention"): [(0, 0, 0)] * 3,
+}
 STRINGS = {"equation": "i->i", "mode": "TF", "kernel_type": "LINEAR", "default_string": ""}
 OPTIONAL = onnx.defs.OpSchema.FormalParameterOption.Optional.value
 VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic.value
@@ -220,6 +225,8 @@ def attributes_of(schema, types):
         out.update({"cats_strings": ["a"]} if types["T"] == "tensor(string)" else {"cats_int64s": [1]})
     if schema.name == "CategoryMapper":
         out.update(cats_strings=["a"], cats_int64s=[1])
+    if (schema.domain, schema.name) == ("", "LinearAttention"):
+        out["update_rule"] = "linear"
     if schema.name in ("DictVectorizer",):
         out["int64_vocabulary" if "int64," in types["T1"] else "string_vocabulary"] = (
             [1] if "int64," in types["T1"] else ["a"])
@@ -244,6 +251,8 @@ def one_node_model(schema, types, extra):
             proto = type_proto(types.get(text, text))
             if proto is None:
                 return None
+            for dim in (SHAPES.get((schema.domain, schema.name), [])[i : i + 1] or [()])[0]:
+                proto.tensor_type.shape.dim.add(**({"dim_value": dim} if dim else {}))
             infos.append(helper.make_value_info(name, proto))
     if schema.name == "Loop":
         if len(names) < 3:

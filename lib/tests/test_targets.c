@@ -295,6 +295,22 @@ START_TEST(a_processors_own_layout_is_told_as_that)
 }
 END_TEST
 
+/* Swish 24 has a Constant in its body, which opset 25 has changed. */
+START_TEST(a_body_is_good_until_an_operator_in_it_changes)
+{
+    ck_assert(judge("onnxruntime", "<ir_version: 11, opset_import: [\"\" : 24]>\n"
+                                   "g (float[2] X) => (float[2] Y) { Y = Swish (X) }")
+                  ->loads);
+    const struct ox_target_verdict *verdict =
+        judge("onnxruntime", "<ir_version: 11, opset_import: [\"\" : 25]>\n"
+                             "g (float[2] X) => (float[2] Y) { Y = Swish (X) }");
+    ck_assert(!verdict->loads);
+    ck_assert_int_eq(verdict->problems[0].cause, OX_CAUSE_VERSION);
+    ck_assert_ptr_nonnull(strstr(verdict->problems[0].reason, "by its body alone"));
+    ck_assert_ptr_nonnull(verdict->fix);
+}
+END_TEST
+
 START_TEST(refused_attributes_are_told_as_that)
 {
     const struct ox_target_verdict *verdict =
@@ -385,6 +401,7 @@ int main(void)
     tcase_add_test(cases, work_beside_a_fallback_is_one_piece);
     tcase_add_test(cases, an_unknown_domain_is_told_as_that);
     tcase_add_test(cases, a_processors_own_layout_is_told_as_that);
+    tcase_add_test(cases, a_body_is_good_until_an_operator_in_it_changes);
     tcase_add_test(cases, refused_attributes_are_told_as_that);
     tcase_add_loop_test(cases, what_releases_refuse_is_told, 0, (int)OX_COUNT(refusals));
     Suite *suite = suite_create("targets");

@@ -28,6 +28,25 @@ bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
     return fits;
 }
 
+/* Whether the standard's body of the operator means the same at that opset: runtimes do not use one with an operator that has changed
+ * since it was written (OpSchema::ValidateReferencedOpsInFunction). One that depends on the node is made anew. */
+static bool body_holds(const struct ox_schema *schema, int64_t opset)
+{
+    const struct ox_schema_body *body = schema ? ox_schema_body_at(schema, opset) : NULL;
+    if (!body)
+        return true;
+    Onnx__FunctionProto *function = onnx__function_proto__unpack(NULL, body->bytes, body->data);
+    bool holds = function != NULL;
+    for (size_t i = 0; holds && i < function->n_node; i++) {
+        const Onnx__NodeProto *node = function->node[i];
+        const char *domain = node->domain ? node->domain : "";
+        holds = ox_schema_find(domain, node->op_type, opset) ==
+                ox_schema_find(domain, node->op_type, body->opset);
+    }
+    onnx__function_proto__free_unpacked(function, NULL);
+    return holds;
+}
+
 static const char *print_reason(struct ox_arena *arena, const struct ox_target *target,
                                 const struct ox_target_class *class, int since,
                                 enum ox_target_cause cause, const struct ox_target_answer *answer)
@@ -121,6 +140,9 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
                   bindings, n);
     if (own.via == OX_VIA_CAST && !*class->domain && class->opset < FIRST_NUMBERED_CAST)
         own.via = OX_VIA_NONE;
+    const bool outlived = own.via == OX_VIA_BODY && !body_holds(schema, class->opset);
+    if (outlived)
+        own = (struct ox_target_answer){.via = OX_VIA_NONE, .has_op = true};
     ruling->fate = fates[own.via];
     if (own.via != OX_VIA_NONE)
         return;
@@ -141,7 +163,13 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
             ? &rest
             : &own;
     ruling->cause = class->function ? OX_CAUSE_FUNCTION : cause_of(target, class, answer);
-    if (arena && class->function)
+    if (arena && outlived)
+        ruling->reason = ox_arena_printf(
+            arena,
+            "%s %s takes %s by its body alone, and not at opset %lld, where an operator in that "
+            "has changed",
+            target->runtime, target->version, class->op_type, (long long)class->opset);
+    else if (arena && class->function)
         ruling->reason = ox_arena_printf(arena, "%s %s does not expand functions of models",
                                          target->runtime, target->version);
     else if (arena)
