@@ -164,9 +164,7 @@ enum ox_status ox_plain_conv_plan(struct ox_run *r, const struct ox_tensor *x,
                            "...]",
                            (long long)groups, (long long)in, (long long)out,
                            (long long)weights->dims[1]);
-    if (bias && (bias->rank != 1 || bias->dims[0] != out))
-        return ox_run_fail(r, err, OX_INPUT, "the bias has %zu elements (rank %u), not %lld",
-                           bias->n, bias->rank, (long long)out);
+    OX_TRY(ox_run_check_list(r, bias, out, "bias", err));
     OX_TRY(ox_window_init(r, x, weights->dims + 2, false, &cv->w, err));
     cv->images = (size_t)x->dims[0];
     cv->groups = (size_t)groups;

@@ -138,9 +138,7 @@ static enum ox_status run_conv_transpose(struct ox_run *r, struct ox_error *err)
         return ox_run_fail(r, err, OX_INPUT,
                            "%lld groups do not fit %lld input channels and weights for %lld",
                            (long long)groups, (long long)x->dims[1], (long long)w->dims[0]);
-    if (b && (b->rank != 1 || b->dims[0] != channels))
-        return ox_run_fail(r, err, OX_INPUT, "the bias has %zu elements (rank %u), not %lld", b->n,
-                           b->rank, (long long)channels);
+    OX_TRY(ox_run_check_list(r, b, channels, "bias", err));
     OX_TRY(ox_window_transposed(r, x, w->dims + 2, &tr->w, err));
     int64_t dims[OX_WINDOW_AXES + 2] = {x->dims[0], channels};
     memcpy(dims + 2, tr->w.out, tr->w.n * sizeof *dims);

@@ -174,6 +174,9 @@ void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_erro
 /* "Gather 'node_3' (opset 13): index 7 is outside [-4, 3]": the part after the colon is the format. Returns status. */
 enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox_status status,
                            const char *format, ...) OX_PRINTF(4, 5);
+/* Whether list, an input that the message calls `what`, is one of n elements; NULL passes. OX_INPUT. */
+enum ox_status ox_run_check_list(const struct ox_run *r, const struct ox_tensor *list, int64_t n,
+                                 const char *what, struct ox_error *err);
 
 /* Checks a node's arity and attributes against its schema. OX_INPUT. */
 enum ox_status ox_node_check(struct ox_env *env, const struct ox_node *node,

@@ -63,3 +63,12 @@ enum ox_status ox_run_fail(const struct ox_run *r, struct ox_error *err, enum ox
     ox_strbuf_release(&where);
     return status;
 }
+
+enum ox_status ox_run_check_list(const struct ox_run *r, const struct ox_tensor *list, int64_t n,
+                                 const char *what, struct ox_error *err)
+{
+    if (list && (list->rank != 1 || list->dims[0] != n))
+        return ox_run_fail(r, err, OX_INPUT, "the %s has %zu elements (rank %u), not %lld", what,
+                           list->n, list->rank, (long long)n);
+    return OX_OK;
+}

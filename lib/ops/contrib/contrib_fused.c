@@ -56,9 +56,7 @@ static enum ox_status run_activation(struct ox_run *r, enum ox_fused kind, doubl
     const struct ox_tensor *bias = ox_run_in(r, 1);
     if (bias) {
         int64_t last = job.x->rank ? job.x->dims[job.x->rank - 1] : 1;
-        if (bias->rank != 1 || bias->dims[0] != last)
-            return ox_run_fail(r, err, OX_INPUT, "the bias has %zu elements (rank %u), not %lld",
-                               bias->n, bias->rank, (long long)last);
+        OX_TRY(ox_run_check_list(r, bias, last, "bias", err));
         OX_TRY(ox_real_in(r, 1, &job.bias, err));
         job.n_bias = bias->n;
     }

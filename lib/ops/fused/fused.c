@@ -117,3 +117,12 @@ enum ox_status ox_fused_first(struct ox_run *r, const struct ox_tensor *x, bool 
     *out = shape;
     return OX_OK;
 }
+
+enum ox_status ox_fused_check_list(const struct ox_run *r, size_t i, int64_t n, const char *what,
+                                   struct ox_error *err)
+{
+    const struct ox_tensor *list = ox_run_in(r, i);
+    if (list && list->dtype != OX_FLOAT32)
+        return ox_run_fail(r, err, OX_INPUT, "the %s is not of float32", what);
+    return ox_run_check_list(r, list, n, what, err);
+}

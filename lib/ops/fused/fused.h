@@ -28,6 +28,10 @@ enum ox_status ox_fused_activation_by(const struct ox_run *r, const char *by, co
                                       const char *beta, struct ox_epilogue *end,
                                       struct ox_fused_row *row, struct ox_error *err);
 
+/* Whether input i, which the message calls `what`, is left out or n floats. OX_INPUT. */
+enum ox_status ox_fused_check_list(const struct ox_run *r, size_t i, int64_t n, const char *what,
+                                   struct ox_error *err);
+
 /* Convolution weights [out, ...] (with groups: [in, out / groups, ...], those of a transposed one) times a factor for each
  * output channel: until the kernel returns. scale NULL: the weights themselves. NULL: out of memory. */
 const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,

@@ -74,14 +74,6 @@ static enum ox_status read_sizes(struct ox_run *r, int64_t (*weights)[4], struct
     return OX_OK;
 }
 
-static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, struct ox_error *err)
-{
-    const struct ox_tensor *v = ox_run_in(r, i);
-    if (v && (v->dtype != OX_FLOAT32 || v->rank != 1 || v->dims[0] != n))
-        return ox_run_fail(r, err, OX_INPUT, "bias or scale has no %lld elements", (long long)n);
-    return OX_OK;
-}
-
 static enum ox_status read_weights(struct ox_run *r, int64_t (*dims)[4], struct ox_error *err)
 {
     for (unsigned s = 0; s < STAGES; s++) {
@@ -93,8 +85,8 @@ static enum ox_status read_weights(struct ox_run *r, int64_t (*dims)[4], struct 
         if (w->dtype != OX_FLOAT32 || w->rank != 4 || w->n == 0 ||
             (s != DEPTHWISE && (w->dims[2] != 1 || w->dims[3] != 1)))
             return misfit(r, err);
-        OX_TRY(check_vector(r, in_weights(s) + 1, w->dims[0], err));
-        OX_TRY(check_vector(r, in_weights(s) + 2, w->dims[0], err));
+        OX_TRY(ox_fused_check_list(r, in_weights(s) + 1, w->dims[0], "bias", err));
+        OX_TRY(ox_fused_check_list(r, in_weights(s) + 2, w->dims[0], "scale", err));
         memcpy(dims[s], w->dims, 4 * sizeof *w->dims);
     }
     return OX_OK;

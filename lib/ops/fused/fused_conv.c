@@ -164,15 +164,6 @@ static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool c
            ((many && reads_in_place(c)) || (few_taps && (many || !constant)));
 }
 
-static enum ox_status check_vector(struct ox_run *r, size_t i, int64_t n, const char *what,
-                                   struct ox_error *err)
-{
-    const struct ox_tensor *v = ox_run_in(r, i);
-    if (v && (v->dtype != OX_FLOAT32 || v->rank != 1 || v->dims[0] != n))
-        return ox_run_fail(r, err, OX_INPUT, "the %s has no %lld elements", what, (long long)n);
-    return OX_OK;
-}
-
 /* The sizes that the packed weights stand for, and the block that holds them: the node's, or until the kernel returns. */
 static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct ox_error *err)
 {
@@ -180,8 +171,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 4)
         return ox_run_fail(r, err, OX_INPUT, "the weights are no float32 of rank 3 or 4");
     OX_TRY(read_sizes(r, weights->dims, weights->rank, job, err));
-    OX_TRY(check_vector(r, IN_BIAS, (int64_t)job->c.out_channels, "bias", err));
-    OX_TRY(check_vector(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
+    OX_TRY(ox_fused_check_list(r, IN_BIAS, (int64_t)job->c.out_channels, "bias", err));
+    OX_TRY(ox_fused_check_list(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
     struct ox_conv c = job->c;
     c.planar = is_planar(job);
     const unsigned may =
