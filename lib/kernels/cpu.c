@@ -10,8 +10,8 @@
 static const char *const names[OX_CPU_LEVELS] = {"c",    "avx2", "avxvnni", "avx512",
                                                  "vnni", "amx",  "neon",    "dotprod"};
 
-/* One more than the level in use; 0 until it is asked for. */
-static _Atomic unsigned in_use;
+/* One more than the level in use; 0 until it is asked for. exact_in_use: 0 where it is the same. */
+static _Atomic unsigned in_use, exact_in_use;
 
 static struct ox_cpu_facts facts;
 static pthread_once_t asked = PTHREAD_ONCE_INIT;
@@ -106,6 +106,7 @@ void ox_cpu_limit(enum ox_cpu most)
     enum ox_cpu level = ox_cpu_probe();
     if (most == OX_CPU_AVXVNNI && !ox_cpu_has(most))
         most = OX_CPU_AVX2;
+    atomic_store(&exact_in_use, 0);
     atomic_store(&in_use, 1u + (unsigned)(most < level ? most : level));
 }
 
@@ -121,4 +122,17 @@ enum ox_cpu ox_cpu(void)
         known = atomic_load(&in_use);
     }
     return (enum ox_cpu)(known - 1);
+}
+
+void ox_cpu_make_steady(void)
+{
+    const unsigned exact = 1u + (unsigned)ox_cpu();
+    ox_cpu_limit(ox_cpu_common());
+    atomic_store(&exact_in_use, exact);
+}
+
+enum ox_cpu ox_cpu_exact(void)
+{
+    const unsigned known = atomic_load_explicit(&exact_in_use, memory_order_relaxed);
+    return known ? (enum ox_cpu)(known - 1) : ox_cpu();
 }

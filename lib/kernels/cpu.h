@@ -48,5 +48,8 @@ enum ox_cpu ox_cpu_common(void);
 enum ox_cpu ox_cpu(void);
 /* Lowers (or raises again) the level in use, at most to what ox_cpu_probe() says; AVX-VNNI where there is none is AVX2. For programs and tests, before work begins. */
 void ox_cpu_limit(enum ox_cpu most);
+/* Limits it to ox_cpu_common(), and leaves it as it is for kernels that give the same bits at every level: ox_cpu_exact() is theirs. */
+void ox_cpu_make_steady(void);
+enum ox_cpu ox_cpu_exact(void);
 
 #endif

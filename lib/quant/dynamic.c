@@ -122,6 +122,8 @@ static enum ox_status walk_graph(struct ox_quant *q, struct ox_graph *graph, str
     for (size_t i = 0; i < walk.n_nodes && !q->options->compat_ort; i++)
         OX_TRY(ox_cancel_plan(q, graph->nodes[i], &walk.plans[i], err));
     for (size_t i = 0; i < walk.n_nodes; i++)
+        OX_TRY(ox_dynamic_note_product(&walk, graph->nodes[i], err));
+    for (size_t i = 0; i < walk.n_nodes; i++)
         OX_TRY(walk_node(&walk, graph->nodes[i], err));
     return ox_walk_end(&walk, err);
 }

@@ -4,6 +4,9 @@
 
 #include "quant/walk.h"
 
+/* Before anything is rewritten: what a product gives its weight to multiply. */
+enum ox_status ox_dynamic_note_product(struct ox_walk *walk, const struct ox_node *node,
+                                       struct ox_error *err);
 /* By MatMulInteger and ConvInteger. */
 enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, const char **reason,
                                  struct ox_error *err);

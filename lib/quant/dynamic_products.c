@@ -1,4 +1,5 @@
 /* MatMul, Gemm and Conv on integers, whose sums become float again. */
+#include "graph/match.h"
 #include "quant/dynamic.h"
 #include "quant/quant.h"
 
@@ -158,13 +159,27 @@ static const char *no_product(const struct ox_quant *q, const struct ox_node *no
     return weight->dtype != OX_FLOAT32 ? "its weight is not of float32" : NULL;
 }
 
-/* By [..., terms, outputs]. */
+enum ox_status ox_dynamic_note_product(struct ox_walk *walk, const struct ox_node *node,
+                                       struct ox_error *err)
+{
+    static const char *const products[] = {"MatMul", "Gemm", NULL};
+    if (!ox_is_any_op(node, products) || !ox_input(node, 0) || !ox_input(node, 1))
+        return OX_OK;
+    struct ox_walked *weight = ox_walk_value(walk, node->inputs[1]);
+    if (!weight)
+        return ox_no_memory(err);
+    const unsigned largest = ox_saturation_likely(node->inputs[0]);
+    weight->largest = weight->largest > largest ? weight->largest : largest;
+    return OX_OK;
+}
+
+/* By [..., terms, outputs]: those of a product's second input, which may have been turned around. */
 static struct ox_saturation sums_of(const struct ox_walk *walk, const struct ox_node *node,
                                     const struct ox_stored *weight)
 {
     struct ox_saturation sums = ox_saturation_of_columns(weight->rank, weight->dims);
     if (walk->q->options->processor == OX_QUANT_ANY)
-        sums.largest = ox_saturation_likely(node->inputs[0]);
+        sums.largest = walk->values[node->inputs[1]->id].largest;
     return sums;
 }
 
@@ -197,16 +212,25 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
     return OX_OK;
 }
 
-/* A constant matrix turned around, as a new initializer. */
+/* A constant matrix turned around, as an initializer that all who ask share. */
 static enum ox_status transposed(struct ox_walk *walk, const struct ox_value *value,
                                  struct ox_value **out, struct ox_error *err)
 {
     struct ox_tensor *turned;
     enum ox_dtype real;
+    struct ox_walked *walked = ox_walk_value(walk, value);
+    if (!walked)
+        return ox_no_memory(err);
+    *out = walked->turned;
+    if (*out)
+        return OX_OK;
     OX_TRY(ox_quant_turned(walk->q, value, &turned, &real, err));
     *out =
         ox_quant_add_init(walk->graph, ox_quant_name(walk->q, value->name, "_transposed"), turned);
-    return *out ? OX_OK : ox_no_memory(err);
+    if (!*out)
+        return ox_no_memory(err);
+    walked->turned = *out;
+    return OX_OK;
 }
 
 /* Factors of constants went into them when the model was prepared. */

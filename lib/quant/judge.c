@@ -18,12 +18,11 @@ static enum ox_status as_float(struct ox_env *env, const struct ox_datum *datum,
     return ox_tensor_convert(out, ox_env_budget(env), tensor, OX_FLOAT32, false, err);
 }
 
-/* Runs the held-out samples and hands each one's outputs on. */
-static enum ox_status each_held(const struct ox_calibration *c, struct ox_model *model,
-                                bool saturating,
-                                enum ox_status (*take)(void *arg, size_t sample, size_t output,
-                                                       const struct ox_tensor *value),
-                                void *arg, struct ox_error *err)
+/* Runs the held-out samples and hands each one's outputs on, until one is enough. NULL: all are wanted. */
+static enum ox_status each_held(
+    const struct ox_calibration *c, struct ox_model *model, bool saturating,
+    enum ox_status (*take)(void *arg, size_t sample, size_t output, const struct ox_tensor *value),
+    bool (*enough)(void *arg, size_t n_samples), void *arg, struct ox_error *err)
 {
     struct ox_session *session = NULL;
     struct ox_datum **outputs = NULL;
@@ -47,6 +46,8 @@ static enum ox_status each_held(const struct ox_calibration *c, struct ox_model 
         }
         ox_kept_drop(outputs, n);
         sample++;
+        if (status == OX_OK && enough && enough(arg, sample))
+            break;
     }
     free(outputs);
     ox_session_release(session);
@@ -70,7 +71,7 @@ enum ox_status ox_judge_begin(struct ox_judge *judge, struct ox_model *model,
     judge->expected = calloc(judge->n_samples * judge->n_outputs + 1, sizeof *judge->expected);
     if (!judge->expected)
         return ox_no_memory(err);
-    return each_held(calibration, model, false, take_expected, judge, err);
+    return each_held(calibration, model, false, take_expected, NULL, judge, err);
 }
 
 void ox_judge_end(struct ox_judge *judge)
@@ -83,7 +84,9 @@ void ox_judge_end(struct ox_judge *judge)
 
 struct noise {
     const struct ox_judge *judge;
+    const struct ox_judged *best; /* NULL: it is judged for its own sake */
     struct ox_judged *judged;
+    bool is_hopeless;
     double signal, noise, product, power; /* power: of the model's own outputs */
     size_t n_rows;
     long
@@ -139,24 +142,6 @@ static enum ox_status take_noise(void *arg, size_t sample, size_t output,
     return OX_OK;
 }
 
-enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
-                              struct ox_judged *judged, struct ox_error *err)
-{
-    struct noise sum = {.judge = judge, .judged = judged};
-    *judged = (struct ox_judged){.n_samples = judge->n_samples};
-    OX_TRY(each_held(judge->calibration, model, judge->saturating, take_noise, &sum, err));
-    double length = sqrt(sum.signal) * sqrt(sum.power);
-    judged->cosine = sum.noise > 0 && length > 0 ? sum.product / length : sum.noise == 0;
-    judged->top1_changed = sum.n_rows ? (double)sum.lost / (double)sum.n_rows : 0;
-    if (!isfinite(sum.noise))
-        judged->sqnr_db = -200;
-    else if (sum.noise <= 1e-20 * sum.signal)
-        judged->sqnr_db = 200;
-    else
-        judged->sqnr_db = fmax(-200, 10 * log10(fmax(sum.signal, 1e-300) / sum.noise));
-    return OX_OK;
-}
-
 /* The mean in its standard errors. */
 static double surely_over_zero(const double *values, size_t n)
 {
@@ -171,16 +156,10 @@ static double surely_over_zero(const double *values, size_t n)
     return spread > 0 ? mean / sqrt(spread / (count - 1) / count) : mean > 0 ? INFINITY : 0;
 }
 
-double ox_judged_error(const struct ox_judged *judged)
-{
-    const double errors = surely_over_zero(judged->noise, judged->n_samples);
-    return isfinite(errors) && errors > 0 ? 1 / errors : 0;
-}
-
-double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b)
+/* By the first n samples. */
+static double gain_of(const struct ox_judged *a, const struct ox_judged *b, size_t n)
 {
     const double stricter = 1; /* ratios do not see what a few samples lose */
-    const size_t n = b->n_samples;
     double differences[OX_KEPT_SAMPLES], ratios[OX_KEPT_SAMPLES], least = 0;
     for (size_t i = 0; i < n; i++)
         least += 1e-6 * (a->noise[i] + b->noise[i]) / (double)n;
@@ -190,4 +169,46 @@ double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b)
     }
     double sure = surely_over_zero(differences, n);
     return isinf(sure) ? sure : fmax(sure, surely_over_zero(ratios, n) - stricter);
+}
+
+/* What is clearly noisier in a few samples, or a little in half of them, does not come to gain what it takes in the rest, but by
+ * chance. */
+static bool is_hopeless(void *arg, size_t n)
+{
+    enum { LEAST = 4 };
+    struct noise *sum = arg;
+    const double hope = 2 * n < sum->judge->n_samples ? -2 : -0.5; /* in standard errors */
+    sum->is_hopeless = sum->best && n >= LEAST && gain_of(sum->best, sum->judged, n) < hope;
+    return sum->is_hopeless;
+}
+
+enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
+                              const struct ox_judged *best, struct ox_judged *judged,
+                              struct ox_error *err)
+{
+    struct noise sum = {.judge = judge, .best = best, .judged = judged};
+    *judged = (struct ox_judged){.n_samples = judge->n_samples};
+    OX_TRY(each_held(judge->calibration, model, judge->saturating, take_noise, is_hopeless, &sum,
+                     err));
+    double length = sqrt(sum.signal) * sqrt(sum.power);
+    judged->cosine = sum.noise > 0 && length > 0 ? sum.product / length : sum.noise == 0;
+    judged->top1_changed = sum.n_rows ? (double)sum.lost / (double)sum.n_rows : 0;
+    if (sum.is_hopeless || !isfinite(sum.noise))
+        judged->sqnr_db = -200;
+    else if (sum.noise <= 1e-20 * sum.signal)
+        judged->sqnr_db = 200;
+    else
+        judged->sqnr_db = fmax(-200, 10 * log10(fmax(sum.signal, 1e-300) / sum.noise));
+    return OX_OK;
+}
+
+double ox_judged_error(const struct ox_judged *judged)
+{
+    const double errors = surely_over_zero(judged->noise, judged->n_samples);
+    return isfinite(errors) && errors > 0 ? 1 / errors : 0;
+}
+
+double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b)
+{
+    return gain_of(a, b, b->n_samples);
 }

@@ -29,7 +29,10 @@ struct ox_judged {
 double ox_judged_gain(const struct ox_judged *a, const struct ox_judged *b);
 /* The standard error of the mean noise of a sample, as a share of it; 0 where it is no number. */
 double ox_judged_error(const struct ox_judged *judged);
+/* best: NULL, or what the model is to be better than: where it is surely not, by the samples so far, the others are not run, and
+ * sqnr_db is -200. */
 enum ox_status ox_judge_model(const struct ox_judge *judge, struct ox_model *model,
-                              struct ox_judged *judged, struct ox_error *err);
+                              const struct ox_judged *best, struct ox_judged *judged,
+                              struct ox_error *err);
 
 #endif

@@ -144,6 +144,8 @@ enum ox_status ox_place_pads(struct ox_place *place, struct ox_error *err);
 enum ox_status ox_place_pad_integers(struct ox_place *place, struct ox_error *err);
 /* Of Gelu in parts behind integers, see place_gelu.c. */
 enum ox_status ox_place_gelus(struct ox_place *place, struct ox_error *err);
+/* Of HardSwish between integers, see place_swish.c. */
+enum ox_status ox_place_swishes(struct ox_place *place, struct ox_error *err);
 /* What several read of int8 activations, see place_copies.c. */
 enum ox_status ox_place_copies(struct ox_place *place, struct ox_error *err);
 /* Sets, by value id, of which values ox_place_own() may ask for the range. Nodes are in order. */

@@ -532,5 +532,6 @@ enum ox_status ox_place_weave(struct ox_place *place, struct ox_error *err)
     ox_graph_remove_nodes(graph, remove);
     OX_TRY(ox_place_pad_integers(place, err));
     OX_TRY(ox_place_gelus(place, err));
+    OX_TRY(ox_place_swishes(place, err));
     return ox_place_copies(place, err);
 }

@@ -23,7 +23,7 @@ void ox_quant_options_init(struct ox_quant_options *options)
 
 void ox_quant_steady_kernels(void)
 {
-    ox_cpu_limit(ox_cpu_common());
+    ox_cpu_make_steady();
 }
 
 /* ---- The job ------------------------------------------------------------------------------------------------------ */

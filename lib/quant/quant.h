@@ -127,6 +127,8 @@ enum ox_status ox_quant_widen_weights(struct ox_quant *q, struct ox_graph *graph
 enum ox_status ox_quant_narrow_weights(struct ox_quant *q, struct ox_graph *graph,
                                        struct ox_error *err);
 
+/* Drops what torch's exporter says of the source (pkg.torch.*) of nodes, values and graphs. */
+enum ox_status ox_quant_drop_traces(struct ox_model *model, struct ox_error *err);
 /* Producer, IR version, order of nodes, unused constants. */
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err);
 

@@ -1,8 +1,6 @@
 /* The end of quantizing: what nobody reads any more leaves, what bodies have alike is stored once, and the model says who wrote it. */
 #include <string.h>
 
-#include "proto/onnx.pb-c.h"
-
 #include "quant/quant.h"
 #include "quant/tied.h"
 #include "quant/unfold.h"
@@ -93,35 +91,6 @@ static void note_nothing(struct ox_quant *q)
                                             "recurrent layers with constant weights");
 }
 
-/* Where in its source an exporter met a node, a kilobyte each: the float model tells it by the node's name. */
-static enum ox_status drop_traces(struct ox_quant *q, struct ox_error *err)
-{
-    static const char prefix[] = "pkg.torch.onnx.";
-    struct ox_arena *arena = &q->model->arena;
-    for (size_t g = 0; g < q->model->n_graphs; g++) {
-        const struct ox_graph *graph = q->model->graphs[g];
-        for (size_t i = 0; i < graph->n_nodes; i++) {
-            struct ox_node *node = graph->nodes[i];
-            const size_t n = node->proto ? node->proto->n_metadata_props : 0;
-            if (!n)
-                continue;
-            Onnx__NodeProto *proto = ox_arena_copy(arena, node->proto, sizeof *proto);
-            Onnx__StringStringEntryProto **props = ox_arena_array(arena, n, sizeof *props);
-            if (!proto || !props)
-                return ox_no_memory(err);
-            proto->metadata_props = props;
-            proto->n_metadata_props = 0;
-            for (size_t k = 0; k < n; k++) {
-                Onnx__StringStringEntryProto *prop = node->proto->metadata_props[k];
-                if (!prop->key || strncmp(prop->key, prefix, sizeof prefix - 1) != 0)
-                    props[proto->n_metadata_props++] = prop;
-            }
-            node->proto = proto;
-        }
-    }
-    return OX_OK;
-}
-
 enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
 {
     struct ox_model *model = q->model;
@@ -135,7 +104,7 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
     OX_TRY(ox_quant_drop_inits(q, err));
     OX_TRY(ox_quant_unfold(q, err));
     if (!q->options->compat_ort)
-        OX_TRY(drop_traces(q, err));
+        OX_TRY(ox_quant_drop_traces(q->model, err));
     for (size_t g = 0; g < model->n_graphs; g++) {
         OX_TRY(ox_quant_narrow_weights(q, model->graphs[g], err));
         OX_TRY(ox_graph_sort(model->graphs[g], err));

@@ -45,23 +45,37 @@ static struct ox_qrange percentile_range(const struct ox_stats *stats, double pe
 
 /* ---- Squared error ------------------------------------------------------------------------------------------------ */
 
+/* The middle of bin i, of that width. */
+static double middle(size_t i, double width)
+{
+    return ((double)i - OX_BINS + 0.5) * width;
+}
+
+/* Of exact zeros, which lie in their bin, there is no error. */
+static double n_rounded(const struct ox_stats *stats, size_t i)
+{
+    return (double)stats->bins[i] - (i == OX_BINS ? (double)stats->n_zero : 0);
+}
+
 double ox_range_error(const struct ox_stats *stats, struct ox_qrange range, unsigned n_levels)
 {
-    double least = fmin((double)range.least, 0), most = fmax((double)range.most, 0);
-    double step = (most - least) / (n_levels - 1), error = 0, inside = 0;
-    double width = ldexp(1, stats->exponent);
-    for (size_t i = 0; i < 2 * OX_BINS; i++) {
-        double n = (double)stats->bins[i];
-        if (n == 0)
-            continue;
-        double v = ox_stats_edge(stats, i) + width / 2;
-        double over = v < least ? least - v : v > most ? v - most : 0;
-        if (i == OX_BINS)
-            n -= (double)stats->n_zero; /* zero is exact */
-        if (over > 0)
-            error += n * over * over;
-        else
-            inside += n;
+    const double least = fmin((double)range.least, 0), most = fmax((double)range.most, 0);
+    const double step = (most - least) / (n_levels - 1), width = ldexp(1, stats->exponent);
+    double error = 0, inside = n_finite(stats) - (double)stats->n_zero;
+    size_t first = (size_t)ox_stats_place(stats, (double)stats->least);
+    size_t end = (size_t)ox_stats_place(stats, (double)stats->most) + 1, over;
+    end = end < 2 * OX_BINS ? end : 2 * OX_BINS;
+    for (; first < end && middle(first, width) < least; first++) {
+        const double n = n_rounded(stats, first), beyond = least - middle(first, width);
+        error += n * beyond * beyond;
+        inside -= n;
+    }
+    for (over = end; over > first && middle(over - 1, width) > most;)
+        over--;
+    for (size_t i = over; i < end; i++) {
+        const double n = n_rounded(stats, i), beyond = middle(i, width) - most;
+        error += n * beyond * beyond;
+        inside -= n;
     }
     return error + inside * step * step / 12;
 }

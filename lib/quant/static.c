@@ -19,6 +19,8 @@ struct repairs {
     enum ox_quant_method method;
 };
 
+enum { MOST_WAYS = 64 };
+
 /* One attempt after the other, on copies of the model. */
 struct search {
     struct ox_model *model;
@@ -35,6 +37,11 @@ struct search {
     double
         unseen_db; /* what those held out come to by ranges that they are not in; NaN: not known */
     unsigned n_kept; /* ways that were better than all before */
+    struct tried {
+        struct repairs way;
+        double sure; /* that it was not */
+    } tried[MOST_WAYS];
+    unsigned n_tried;
 };
 
 static enum ox_status check_options(const struct ox_model *model,
@@ -120,23 +127,45 @@ static enum ox_status quantize_bodies(struct ox_quant *q, const struct ox_calibr
     return OX_OK;
 }
 
+/* Channels evened out and moved. *idle: a repair that was asked for changes nothing. */
+static enum ox_status change_channels(struct ox_quant *q, const struct ox_calibration *calibration,
+                                      const struct repairs *repairs,
+                                      struct ox_equalized **equalized, bool *idle,
+                                      struct ox_error *err)
+{
+    *equalized = NULL;
+    *idle = false;
+    if (repairs->equalize) {
+        OX_TRY(ox_quant_equalize(q, calibration, least_ratio, equalized, err));
+        *idle = !*equalized;
+        OX_TRY(ox_quant_infer(q, err));
+    }
+    const struct ox_equalized *before = *equalized;
+    if (!repairs->smooth)
+        return OX_OK;
+    OX_TRY(ox_quant_smooth(q, calibration, equalized, err));
+    *idle |= *equalized == before;
+    return OX_OK;
+}
+
+/* idle: NULL, or set where a repair changes nothing, and the model is left in between. */
 static enum ox_status quantize(struct ox_quant *q, const struct ox_calibration *calibration,
                                const struct repairs *repairs, const struct ox_channels *channels,
-                               struct ox_error *err)
+                               bool *idle, struct ox_error *err)
 {
     const struct ox_quant_options *options = q->options;
     struct ox_place place;
-    struct ox_equalized *equalized = NULL;
+    struct ox_equalized *equalized;
     struct ox_estimate estimate;
+    bool in_vain;
     OX_TRY(ox_quant_infer(q, err));
     OX_TRY(ox_quant_name_scopes(q, err));
     OX_TRY(ox_estimate_begin(&estimate, q, err));
-    if (repairs->equalize) {
-        OX_TRY(ox_quant_equalize(q, calibration, least_ratio, &equalized, err));
-        OX_TRY(ox_quant_infer(q, err));
-    }
-    if (repairs->smooth)
-        OX_TRY(ox_quant_smooth(q, calibration, &equalized, err));
+    OX_TRY(change_channels(q, calibration, repairs, &equalized, &in_vain, err));
+    if (idle)
+        *idle = in_vain;
+    if (idle && in_vain)
+        return OX_OK;
     if (!options->compat_ort)
         OX_TRY(quantize_bodies(q, calibration, repairs, err));
     OX_TRY(ox_place_begin(&place, q, q->model->graph, calibration, err));
@@ -171,7 +200,7 @@ static enum ox_status quantize_model(struct ox_model *model,
                                      const struct ox_calibration *calibration,
                                      const struct ox_quant_options *options,
                                      const struct repairs *repairs,
-                                     const struct ox_channels *channels,
+                                     const struct ox_channels *channels, bool *idle,
                                      struct ox_quant_report **report, struct ox_error *err)
 {
     struct ox_quant_options chosen = *options;
@@ -179,7 +208,7 @@ static enum ox_status quantize_model(struct ox_model *model,
     chosen.method = repairs->method;
     enum ox_status status = ox_quant_init(&q, model, &chosen, false, err);
     if (status == OX_OK)
-        status = quantize(&q, calibration, repairs, channels, err);
+        status = quantize(&q, calibration, repairs, channels, idle, err);
     if (status == OX_OK && report) {
         *report = q.report;
         q.report = NULL;
@@ -190,20 +219,41 @@ static enum ox_status quantize_model(struct ox_model *model,
 
 /* ---- Which way ---------------------------------------------------------------------------------------------------- */
 
-/* Quantizes a copy and judges it. */
+/* Quantizes a copy and judges it. best: NULL, or what it is to be better than, which a way that does nothing more is not. */
 static enum ox_status judge_way(struct search *s, const struct ox_quant_options *options,
-                                const struct repairs *way, struct ox_judged *judged,
-                                struct ox_quant_report **report, struct ox_error *err)
+                                const struct repairs *way, const struct ox_judged *best,
+                                struct ox_judged *judged, struct ox_quant_report **report,
+                                struct ox_error *err)
 {
     struct ox_model *copy;
+    bool idle = false;
     OX_TRY(ox_env_poll(s->calibration->env, err));
     OX_TRY(ox_model_copy(&copy, s->model, err));
     enum ox_status status = quantize_model(copy, s->ranges ? s->ranges : s->calibration, options,
-                                           way, &s->channels, report, err);
-    if (status == OX_OK)
-        status = ox_judge_model(&s->judge, copy, judged, err);
+                                           way, &s->channels, best ? &idle : NULL, report, err);
+    if (status == OX_OK && idle)
+        *judged = (struct ox_judged){.sqnr_db = -200};
+    else if (status == OX_OK)
+        status = ox_judge_model(&s->judge, copy, best, judged, err);
     ox_model_release(copy);
     return status;
+}
+
+static bool is_same_way(const struct repairs *a, const struct repairs *b)
+{
+    return a->correct == b->correct && a->equalize == b->equalize && a->smooth == b->smooth &&
+           a->cancel == b->cancel && a->float_transposed == b->float_transposed &&
+           a->float_bodies == b->float_bodies && a->wide_recurrent == b->wide_recurrent &&
+           a->method == b->method;
+}
+
+/* What was not better than a worse way, as sure as that, is not better now. */
+static bool is_tried(const struct search *s, const struct repairs *way, double sure)
+{
+    bool tried = false;
+    for (unsigned i = 0; i < s->n_tried; i++)
+        tried |= is_same_way(&s->tried[i].way, way) && s->tried[i].sure <= sure;
+    return tried;
 }
 
 /* Judges one way; it becomes the best if it gains, and is as sure to as asked for, in standard errors. */
@@ -211,13 +261,17 @@ static enum ox_status try_way(struct search *s, struct repairs way, double sure,
                               struct ox_error *err)
 {
     const double gain = 0.1; /* dB: less is chance */
+    const struct ox_judged *best = s->n_kept ? &s->best_judged : NULL;
     struct ox_judged judged;
-    OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
-    if (s->n_kept == 0 || (judged.sqnr_db > s->best_judged.sqnr_db + gain &&
-                           ox_judged_gain(&s->best_judged, &judged) > sure)) {
+    if (is_tried(s, &way, sure))
+        return OX_OK;
+    OX_TRY(judge_way(s, s->options, &way, best, &judged, NULL, err));
+    if (!best || (judged.sqnr_db > best->sqnr_db + gain && ox_judged_gain(best, &judged) > sure)) {
         s->best = way;
         s->best_judged = judged;
         s->n_kept++;
+    } else if (s->n_tried < MOST_WAYS) {
+        s->tried[s->n_tried++] = (struct tried){way, judged.sqnr_db > -200 ? sure : 0};
     }
     return OX_OK;
 }
@@ -229,7 +283,7 @@ static enum ox_status try_without(void *arg, const char *const *exclude, size_t 
     struct ox_quant_options options = *s->options;
     options.exclude = exclude;
     options.n_exclude = n_exclude;
-    return judge_way(s, &options, &s->best, judged, NULL, err);
+    return judge_way(s, &options, &s->best, NULL, judged, NULL, err);
 }
 
 /* Whether those that outputs are judged by are a good part of what ranges are from. */
@@ -253,7 +307,7 @@ static enum ox_status meet_budget(struct search *s, struct ox_error *err)
         status = ox_calibration_apart(&apart, s->calibration, s->model, s->options, err);
     s->ranges = apart;
     if (status == OX_OK)
-        status = judge_way(s, s->options, &s->best, &judged, &report, err);
+        status = judge_way(s, s->options, &s->best, NULL, &judged, &report, err);
     if (status == OX_OK)
         status = ox_budget_meet(&s->arena, s->options, report, try_without, s, &excluded,
                                 &n_excluded, &s->met_by, &met, err);
@@ -266,7 +320,7 @@ static enum ox_status meet_budget(struct search *s, struct ox_error *err)
         return ox_fail(err, OX_NEGATIVE, "the budget is not met with all nodes in float either");
     s->chosen.exclude = excluded;
     s->chosen.n_exclude = n_excluded;
-    return judge_way(s, &s->chosen, &s->best, &s->best_judged, NULL, err);
+    return judge_way(s, &s->chosen, &s->best, NULL, &s->best_judged, NULL, err);
 }
 
 static bool has_type(const struct ox_model *model, const char *op_type)
@@ -370,7 +424,7 @@ static enum ox_status try_dear(struct search *s, struct repairs way, double poor
     struct ox_judged judged;
     if (s->best_judged.sqnr_db >= poor)
         return OX_OK;
-    OX_TRY(judge_way(s, s->options, &way, &judged, NULL, err));
+    OX_TRY(judge_way(s, s->options, &way, NULL, &judged, NULL, err));
     if (judged.sqnr_db < s->best_judged.sqnr_db + gain)
         return OX_OK;
     s->best = way;
@@ -449,9 +503,9 @@ static enum ox_status judge_unseen(struct search *s, struct ox_error *err)
     if (status == OX_OK)
         status = ox_model_copy(&copy, s->model, err);
     if (status == OX_OK)
-        status = quantize_model(copy, apart, &s->chosen, &s->best, &s->channels, NULL, err);
+        status = quantize_model(copy, apart, &s->chosen, &s->best, &s->channels, NULL, NULL, err);
     if (status == OX_OK)
-        status = ox_judge_model(&s->judge, copy, &judged, err);
+        status = ox_judge_model(&s->judge, copy, NULL, &judged, err);
     if (status == OX_OK)
         s->unseen_db = judged.sqnr_db;
     ox_model_release(copy);
@@ -533,7 +587,7 @@ enum ox_status ox_quantize_static(struct ox_model *model, struct ox_calibration 
         status = search(&s, err);
     if (status == OX_OK)
         status = quantize_model(model, calibration, &s.chosen, &s.best,
-                                needs_channels ? &s.channels : NULL, report, err);
+                                needs_channels ? &s.channels : NULL, NULL, report, err);
     if (status == OX_OK && judged && report)
         (*report)->summary.held_out_db = s.best_judged.sqnr_db;
     if (status == OX_OK && judged && report)

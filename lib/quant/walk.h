@@ -11,7 +11,9 @@ struct ox_walked {
     struct ox_value *q, *scale, *zero;
     struct ox_qparams params;  /* of constants and static activations; n 0: not known */
     struct ox_value *floating; /* of a constant: its dequantized form, once one was needed */
-    bool generated;            /* the float value is there */
+    struct ox_value *turned;   /* of a constant matrix: transposed, once that was needed */
+    unsigned largest; /* of the weight of products: activation that one of them is likely to meet */
+    bool generated;   /* the float value is there */
 };
 
 struct ox_walk {

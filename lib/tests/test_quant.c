@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu.h"
 #include "quant/cancel.h"
 #include "quant/hessians.h"
 #include "quant/judge.h"
@@ -97,6 +98,18 @@ START_TEST(scales_of_float16_are_float16)
     ck_assert(pair.scale == 0x1.020p-7f); /* 2/254 to 11 bits */
     pair = ox_qparam_of_range(0, 0.0001f, OX_INT8, OX_FLOAT16, false, false, true);
     ck_assert(pair.scale == 1 && pair.zero == 0);
+}
+END_TEST
+
+START_TEST(steady_kernels_are_common_ones_but_for_exact_ones)
+{
+    ox_cpu_limit(ox_cpu_probe());
+    ox_quant_steady_kernels();
+    ck_assert_int_le(ox_cpu(), ox_cpu_common());
+    ck_assert_int_eq(ox_cpu_exact(), ox_cpu_probe());
+    ox_cpu_limit(OX_CPU_C);
+    ck_assert_int_eq(ox_cpu_exact(), OX_CPU_C);
+    ox_cpu_limit(ox_cpu_probe());
 }
 END_TEST
 
@@ -316,6 +329,7 @@ int main(void)
     tcase_add_test(tests, hessians_lose_chance);
     tcase_add_loop_test(tests, scale_and_zero_point, 0, (int)(sizeof pairs / sizeof *pairs));
     tcase_add_test(tests, scales_of_float16_are_float16);
+    tcase_add_test(tests, steady_kernels_are_common_ones_but_for_exact_ones);
     tcase_add_test(tests, small_ranges_of_float16_have_subnormal_scales);
     tcase_add_test(tests, rounds_half_to_even_and_clips_to_the_type);
     tcase_add_test(tests, a_scale_for_each_index_of_an_axis);

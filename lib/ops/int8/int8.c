@@ -35,7 +35,7 @@ static bool saturates(const struct ox_run *r, bool weights_signed)
 const struct ox_integer *ox_int8_kernels(const struct ox_run *r, bool weights_signed)
 {
     if (!r->saturating)
-        return ox_integer(ox_cpu());
+        return ox_integer(ox_cpu_exact());
     /* Both have weights packed alike. */
     return saturates(r, weights_signed) ? ox_integer_saturating() : ox_integer(OX_CPU_C);
 }
