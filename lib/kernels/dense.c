@@ -79,11 +79,38 @@ static const void *right_at(const struct job *j, size_t i)
     return (const char *)j->d->b + i * ox_weight_bytes(j->d->b_type);
 }
 
-/* Rows at steps of `step` by a part of k of packed columns, as ox_dense_past_panels() has them by all of it. */
+/* Tiles of about equal height: a last one of a row or two would be slow. */
+static void tiles_past_block(const struct ox_dense *d, const struct ox_block *b, const float *a,
+                             size_t step, size_t rows, float *c)
+{
+    const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
+    struct ox_block tiles = *b;
+    tiles.a = pointers;
+    tiles.segments = 1;
+    tiles.ldc = d->c_row;
+    for (size_t r = 0; r < rows; r += tiles.rows) {
+        tiles.rows = (unsigned)ox_even_part(rows - r, b->t->mr, 1);
+        for (unsigned q = 0; q < tiles.rows; q++)
+            pointers[q] = a + (r + q) * step;
+        tiles.c = c + r * d->c_row;
+        const struct ox_epilogue end = b->end ? ox_end_at(b->end, r, 0) : (struct ox_epilogue){0};
+        tiles.end = b->end ? &end : NULL;
+        ox_block_panels(&tiles);
+    }
+}
+
+/* Rows at steps of `step` by a part of k of packed columns: short sums, and few that wait, as ox_dense_past_panels() has them, for calls
+ * and what tiles read ahead would take longer than they do; others by tiles as high as may be, which bring the columns from L2 least
+ * often. */
 static void past_block(const struct ox_dense *d, const struct ox_block *b, const float *a,
                        size_t step, size_t rows, float *c)
 {
+    enum { SHORT = 16 };
     const struct ox_compute *t = b->t;
+    if (d->k > SHORT && !ox_dense_waits(t, d)) {
+        tiles_past_block(d, b, a, step, rows, c);
+        return;
+    }
     const size_t together =
         ox_even_part(rows, 2 * t->block_floats / (b->depth + b->cols) + 1, t->mr);
     for (size_t r = 0; r < rows; r += together) {
