@@ -137,7 +137,7 @@ struct ox_winograd_out {
     float lo, hi; /* -infinity, infinity: none */
 };
 
-/* Pooling of an output pixel over the pixels of its window, and of those behind it. */
+/* Pooling of an output pixel over the pixels of its window, and of those behind it. out may be in[0] where the others lie behind it. */
 struct ox_pool {
     size_t channels, n;
     const float *const *in; /* n >= 1 pixels */

@@ -79,30 +79,62 @@ static const void *right_at(const struct job *j, size_t i)
     return (const char *)j->d->b + i * ox_weight_bytes(j->d->b_type);
 }
 
-/* Few rows by a part of k of columns that were packed just now, summed as ox_dense_past_panels() does. */
-static void few_by_block(const struct ox_dense *d, const struct ox_block *b, const float *a,
-                         size_t rows, float *c)
+/* Tiles of about equal height: a last one of a row or two would be slow. */
+static void tiles_past_block(const struct ox_dense *d, const struct ox_block *b, const float *a,
+                             size_t step, size_t rows, float *c)
 {
+    const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
+    struct ox_block tiles = *b;
+    tiles.a = pointers;
+    tiles.segments = 1;
+    tiles.ldc = d->c_row;
+    for (size_t r = 0; r < rows; r += tiles.rows) {
+        tiles.rows = (unsigned)ox_even_part(rows - r, b->t->mr, 1);
+        for (unsigned q = 0; q < tiles.rows; q++)
+            pointers[q] = a + (r + q) * step;
+        tiles.c = c + r * d->c_row;
+        const struct ox_epilogue end = b->end ? ox_end_at(b->end, r, 0) : (struct ox_epilogue){0};
+        tiles.end = b->end ? &end : NULL;
+        ox_block_panels(&tiles);
+    }
+}
+
+/* Rows at steps of `step` by a part of k of packed columns: short sums, and few that wait, as ox_dense_past_panels() has them, for calls
+ * and what tiles read ahead would take longer than they do; others by tiles as high as may be, which bring the columns from L2 least
+ * often. */
+static void past_block(const struct ox_dense *d, const struct ox_block *b, const float *a,
+                       size_t step, size_t rows, float *c)
+{
+    enum { SHORT = 16 };
     const struct ox_compute *t = b->t;
-    for (size_t col = 0; col < b->cols; col += t->wide) {
-        struct ox_epilogue end;
-        struct ox_line l = {.row = &a,
-                            .rows = 1,
-                            .run = b->depth,
-                            .step = d->a_row,
-                            .count = rows,
-                            .b = b->packed + col * b->depth,
-                            .panel = b->depth * t->nr,
-                            .c = c + col,
-                            .ldc = d->c_row,
-                            .cols = ox_least(t->wide, b->cols - col),
-                            .add = b->add,
-                            .far = true};
-        if (b->end) {
-            end = ox_end_at(b->end, 0, col);
-            l.end = &end;
+    if (d->k > SHORT && !ox_dense_waits(t, d)) {
+        tiles_past_block(d, b, a, step, rows, c);
+        return;
+    }
+    const size_t together =
+        ox_even_part(rows, 2 * t->block_floats / (b->depth + b->cols) + 1, t->mr);
+    for (size_t r = 0; r < rows; r += together) {
+        const float *row = a + r * step;
+        for (size_t col = 0; col < b->cols; col += t->wide) {
+            struct ox_epilogue end;
+            struct ox_line l = {.row = &row,
+                                .rows = 1,
+                                .run = b->depth,
+                                .step = step,
+                                .count = ox_least(together, rows - r),
+                                .b = b->packed + col * b->panel,
+                                .panel = b->panel * t->nr,
+                                .c = c + r * d->c_row + col,
+                                .ldc = d->c_row,
+                                .cols = ox_least(t->wide, b->cols - col),
+                                .add = b->add,
+                                .far = ox_dense_waits(t, d)};
+            if (b->end) {
+                end = ox_end_at(b->end, r, col);
+                l.end = &end;
+            }
+            t->line(&l);
         }
-        t->line(&l);
     }
     if (b->end)
         ox_end_rows(t, rows, b->cols, c, d->c_row, b->end);
@@ -150,10 +182,8 @@ static void block(void *arg, size_t i, size_t slot)
         return;
     }
     float *left = work + ox_round_up(j->right, 16), *parts = left + j->left;
-    const float *pointers[OX_TILE_ROWS_MAX] = {NULL};
-    struct ox_block b = {.t = t, .a = pointers, .segments = 1, .ldc = d->c_row, .cols = cols};
-    const size_t tiles = (rows + t->mr - 1) / t->mr;
-    b.ahead_step = d->packed ? ox_block_ahead_step(&b, tiles) : 0;
+    const struct ox_epilogue end = ox_end_at(&d->end, row0, col0);
+    struct ox_block b = {.t = t, .cols = cols};
     for (size_t k0 = 0; k0 < d->k; k0 += j->by.depth) {
         b.depth = ox_least(j->by.depth, d->k - k0);
         b.add = k0 > 0;
@@ -170,13 +200,9 @@ static void block(void *arg, size_t i, size_t slot)
             b.packed = work;
             b.panel = b.depth;
         }
-        if (!d->packed && d->a_col == 1 && (j->parts || ox_dense_waits(t, d))) {
-            const struct ox_epilogue end = ox_end_at(&d->end, row0, col0);
-            b.end = k0 + b.depth == d->k ? &end : NULL;
-            if (j->parts)
-                block_by_parts(d, &b, from, rows, c, parts);
-            else
-                few_by_block(d, &b, from, rows, c);
+        b.end = k0 + b.depth == d->k ? &end : NULL;
+        if (j->parts && !d->packed && d->a_col == 1) {
+            block_by_parts(d, &b, from, rows, c, parts);
             continue;
         }
         if (j->left) {
@@ -184,18 +210,7 @@ static void block(void *arg, size_t i, size_t slot)
             from = left;
             from_row = b.depth;
         }
-        for (size_t r = 0; r < rows; r += b.rows) {
-            /* Tiles of about equal height: a last one of a row or two would be slow. */
-            b.rows = (unsigned)ox_even_part(rows - r, t->mr, 1);
-            if (d->packed)
-                b.ahead = ox_block_ahead(&b, d->k, k0, j->by.cols, r / t->mr, tiles);
-            for (unsigned q = 0; q < b.rows; q++)
-                pointers[q] = from + (r + q) * from_row;
-            b.c = c + r * d->c_row;
-            const struct ox_epilogue end = ox_end_at(&d->end, row0 + r, col0);
-            b.end = k0 + b.depth == d->k ? &end : NULL;
-            ox_block_panels(&b);
-        }
+        past_block(d, &b, from, from_row, rows, c);
     }
 }
 

@@ -42,24 +42,8 @@ struct ox_block {
     unsigned rows;
     bool add;
     const struct ox_epilogue *end; /* at the first row and column; NULL: bare sums */
-    size_t ahead, ahead_step;      /* as in struct ox_tile */
 };
 void ox_block_panels(const struct ox_block *b);
-
-/* Bytes from what a row of tiles reads to its part of what the next block of the packed right side (k deep in all, `cols` columns a
- * block) will have it read: tile r of `tiles`, at k0. Weights come from memory, so each row of tiles brings that part nearer. */
-static inline size_t ox_block_ahead(const struct ox_block *b, size_t k, size_t k0, size_t cols,
-                                    size_t r, size_t tiles)
-{
-    const size_t nr = b->t->nr, part = b->depth * nr;
-    const size_t next = k0 + b->depth == k ? cols * k - k0 * nr : part;
-    return (next + r * (part / tiles)) * sizeof(float);
-}
-/* Bytes of that part for each step of k. */
-static inline size_t ox_block_ahead_step(const struct ox_block *b, size_t tiles)
-{
-    return (b->t->nr * sizeof(float) + tiles - 1) / tiles;
-}
 
 /* Rows by columns of a block that were both made before, columns packed: rows of `a` from row0 on, at steps of a_row. `depth` is that
  * of a piece of k. `parts`: work of ox_triples_line() where the product goes so; NULL: it does not. */

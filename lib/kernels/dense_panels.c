@@ -15,9 +15,7 @@ void ox_block_panels(const struct ox_block *b)
                                  .cols = b->cols,
                                  .rows = b->rows,
                                  .add = b->add,
-                                 .end = b->end,
-                                 .ahead = b->ahead,
-                                 .ahead_step = b->ahead_step};
+                                 .end = b->end};
     t->tile(&tile);
     if (b->end)
         ox_end_rows(t, b->rows, b->cols, b->c, b->ldc, b->end);

@@ -22,7 +22,7 @@ static void leave(const struct ox_tile *t, const unsigned rows, const unsigned v
     }
 }
 
-/* The common ends of `vecs` vectors, in registers: bias, residual, limits or LeakyRelu. Of its last vector the first m lanes. */
+/* The common ends of `vecs` vectors, in registers: scale, bias, residual, limits or LeakyRelu. Of its last vector the first m lanes. */
 INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const unsigned vecs,
                          size_t first, const bool some, const size_t m, VF (*sum)[VECS])
 {
@@ -37,6 +37,15 @@ INLINE void leave_common(const struct ox_tile *t, const unsigned rows, const uns
 #pragma GCC unroll 4
             for (unsigned v = 0; v < vecs; v++)
                 sum[i][v] = v_add(sum[i][v], load_part(c + i * t->ldc + v * VW, v == last, m));
+        }
+    }
+    if (end && end->scale != 0) {
+        const VF scale = v_set1(end->scale);
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+            for (unsigned v = 0; v < vecs; v++)
+                sum[i][v] = v_mul(sum[i][v], scale);
         }
     }
     if (end && end->col_bias) {
@@ -114,7 +123,7 @@ INLINE void leave_panel(const struct ox_tile *t, const unsigned rows, const unsi
 
 INLINE bool is_common(const struct ox_epilogue *end)
 {
-    return !end || (end->scale == 0 && !end->row_bias);
+    return !end || !end->row_bias;
 }
 
 INLINE void clear(const unsigned rows, const unsigned vecs, VF (*sum)[VECS])

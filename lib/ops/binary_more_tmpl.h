@@ -94,7 +94,9 @@ static void N(power_same)(size_t n, const T *x, size_t x_step, W exponent, T *ou
 {
     for (size_t i = 0; exponent == 2 && i < n; i++)
         out[i] = (T)((W)x[i * x_step] * (W)x[i * x_step]);
-    for (size_t at = 0, part; exponent != 2 && at < n; at += part) {
+    for (size_t i = 0; exponent == 3 && i < n; i++)
+        out[i] = (T)((W)x[i * x_step] * (W)x[i * x_step] * (W)x[i * x_step]);
+    for (size_t at = 0, part; exponent != 2 && exponent != 3 && at < n; at += part) {
         W power[N(POWERS)], square[N(POWERS)];
         part = n - at < N(POWERS) ? n - at : N(POWERS);
         for (size_t i = 0; i < part; i++) {
@@ -104,7 +106,7 @@ static void N(power_same)(size_t n, const T *x, size_t x_step, W exponent, T *ou
         for (W left = exponent; left; left >>= 1) {
             for (size_t i = 0; (left & 1) && i < part; i++)
                 power[i] *= square[i];
-            for (size_t i = 0; i < part; i++)
+            for (size_t i = 0; left > 1 && i < part; i++)
                 square[i] *= square[i];
         }
         for (size_t i = 0; i < part; i++)

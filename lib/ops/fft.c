@@ -58,6 +58,34 @@ static bool is_smooth(size_t n)
     return true;
 }
 
+static struct ox_complex plus(struct ox_complex a, struct ox_complex b)
+{
+    return (struct ox_complex){a.re + b.re, a.im + b.im};
+}
+
+static struct ox_complex minus(struct ox_complex a, struct ox_complex b)
+{
+    return (struct ox_complex){a.re - b.re, a.im - b.im};
+}
+
+/* Of two and of four, whose roots are 1 and -i: most of the calls there would be. */
+static void transform_two(size_t stride, const struct ox_complex *in, struct ox_complex *out)
+{
+    out[0] = plus(in[0], in[stride]);
+    out[1] = minus(in[0], in[stride]);
+}
+
+static void transform_four(size_t stride, const struct ox_complex *in, struct ox_complex *out)
+{
+    const struct ox_complex a = plus(in[0], in[2 * stride]), b = minus(in[0], in[2 * stride]);
+    const struct ox_complex c = plus(in[stride], in[3 * stride]);
+    const struct ox_complex d = minus(in[stride], in[3 * stride]), turned = {d.im, -d.re};
+    out[0] = plus(a, c);
+    out[1] = plus(b, turned);
+    out[2] = minus(a, c);
+    out[3] = minus(b, turned);
+}
+
 /* Decimation in time; depth is the number of prime factors. roots are those of `whole` = n * stride. */
 static void transform(const struct ox_complex *roots, size_t whole, size_t n, size_t stride,
                       const struct ox_complex *in, struct ox_complex *out)
@@ -66,14 +94,18 @@ static void transform(const struct ox_complex *roots, size_t whole, size_t n, si
         out[0] = in[0];
         return;
     }
+    if (n == 2 || n == 4) {
+        (n == 2 ? transform_two : transform_four)(stride, in, out);
+        return;
+    }
     size_t p = smallest_factor(n), m = n / p;
     for (size_t q = 0; q < p; q++)
         transform(roots, whole, m, stride * p, in + q * stride, out + q * m);
     if (p == 2) {
         for (size_t k = 0; k < m; k++) {
-            struct ox_complex b = times(out[m + k], roots[k * stride]), a = out[k];
-            out[k] = (struct ox_complex){a.re + b.re, a.im + b.im};
-            out[m + k] = (struct ox_complex){a.re - b.re, a.im - b.im};
+            const struct ox_complex b = times(out[m + k], roots[k * stride]), a = out[k];
+            out[k] = plus(a, b);
+            out[m + k] = minus(a, b);
         }
         return;
     }

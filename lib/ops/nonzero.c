@@ -1,4 +1,6 @@
 /* NonZero. */
+#include <string.h>
+
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
 
@@ -56,6 +58,42 @@ static void infer_nonzero(struct ox_infer *c)
     ox_infer_set_shape(c, 0, 2, dims);
 }
 
+/* Where the flags of a line are set, at most `room` places; most words of eight flags are often none. */
+static size_t list_flags(const uint8_t *flags, size_t n, size_t room, int64_t *places)
+{
+    size_t found = 0;
+    for (size_t i = 0, part; i < n; i += part) {
+        uint64_t word = 0;
+        part = n - i < sizeof word ? n - i : sizeof word;
+        memcpy(&word, flags + i, part);
+        for (size_t k = i; word && k < i + part && found < room; k++) {
+            places[found] = (int64_t)k;
+            found += flags[k];
+        }
+    }
+    return found;
+}
+
+/* Places along each of the axes, `count` of them, line by line of the last. */
+static void list_places(const struct ox_tensor *in, const uint8_t *flags, size_t count,
+                        int64_t *places)
+{
+    const unsigned last = in->rank - 1;
+    const size_t n = (size_t)in->dims[last];
+    int64_t at[OX_MOVE_RANK] = {0};
+    for (size_t found = 0, more; found < count; found += more, flags += n) {
+        more = list_flags(flags, n, count - found, places + last * count + found);
+        for (unsigned k = 0; k < last; k++)
+            for (size_t i = 0; i < more; i++)
+                places[k * count + found + i] = at[k];
+        for (unsigned k = last; k-- > 0;) {
+            if (++at[k] < in->dims[k])
+                break;
+            at[k] = 0;
+        }
+    }
+}
+
 static enum ox_status run_nonzero(struct ox_run *r, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, uint8_t *) = {
@@ -63,7 +101,7 @@ static enum ox_status run_nonzero(struct ox_run *r, struct ox_error *err)
         [OX_COMPLEX128] = not_zero_c128, [OX_STRING] = not_zero_string};
     const struct ox_tensor *in = ox_run_in(r, 0);
     uint8_t *flags = ox_run_scratch(r, in->n + 1, 1, err);
-    int64_t at[OX_MOVE_RANK] = {0}, dims[2] = {in->rank, 0};
+    int64_t dims[2] = {in->rank, 0};
     struct ox_tensor *out;
 
     if (!flags)
@@ -75,21 +113,8 @@ static enum ox_status run_nonzero(struct ox_run *r, struct ox_error *err)
     for (size_t i = 0; i < in->n; i++)
         dims[1] += flags[i];
     OX_TRY(ox_run_out(r, 0, OX_INT64, 2, dims, &out, err));
-    int64_t *places = out->data;
-    size_t count = (size_t)dims[1], found = 0;
-
-    for (size_t i = 0; i < in->n && found < count; i++) {
-        if (flags[i]) {
-            for (unsigned k = 0; k < in->rank; k++)
-                places[k * count + found] = at[k];
-            found++;
-        }
-        for (unsigned k = in->rank; k-- > 0;) {
-            if (++at[k] < in->dims[k])
-                break;
-            at[k] = 0;
-        }
-    }
+    if (out->n)
+        list_places(in, flags, (size_t)dims[1], out->data);
     return OX_OK;
 }
 

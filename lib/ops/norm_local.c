@@ -21,7 +21,7 @@ struct axis_job {
     struct ox_task_state state;
 };
 
-enum { STRETCH = 256, TOGETHER = 64, SHORT = 8 };
+enum { STRETCH = 256, TOGETHER = 64 };
 
 static void lrn_stretch(const struct axis_job *j, const double *in, double *out, size_t m)
 {
@@ -154,29 +154,40 @@ static bool in_range(float norm)
     return norm >= FLT_MIN && norm <= FLT_MAX;
 }
 
+/* Rows of which some sums are out of a float's range, m of them. */
+static void norm_rows_apart(const struct lp_job *j, size_t m, const float *x, const double *norm,
+                            float *y)
+{
+    for (size_t row = 0; row < m; row++, x += j->n, y += j->n) {
+        const float by = (float)norm[row];
+        if (in_range(by))
+            ox_fast_divide_rows(1, j->n, x, &by, y);
+        for (size_t i = 0; !in_range(by) && i < j->n; i++)
+            y[i] = quotient(x[i], norm[row]);
+    }
+}
+
 static void norm_task(void *arg, size_t from, size_t to)
 {
     const struct lp_job *j = arg;
-    const struct ox_rows *rows = ox_fast_rows();
-    const float *x = (const float *)j->x + from * j->n;
-    float *y = (float *)j->y + from * j->n;
-    double sum[TOGETHER];
-    for (size_t row = from; row < to; row++, x += j->n, y += j->n) {
-        const size_t which = (row - from) % TOGETHER, left = to - row;
-        if (which == 0) {
-            j->fold->start(sum, left < TOGETHER ? left : TOGETHER);
-            j->fold->rows(sum, x, left < TOGETHER ? left : TOGETHER, j->n);
+    for (size_t row = from, m; row < to; row += m) {
+        const float *x = (const float *)j->x + row * j->n;
+        float *y = (float *)j->y + row * j->n, by[TOGETHER];
+        double norm[TOGETHER];
+        int plain = 1;
+        m = to - row < TOGETHER ? to - row : TOGETHER;
+        j->fold->start(norm, m);
+        j->fold->rows(norm, x, m, j->n);
+        for (size_t i = 0; j->squares && i < m; i++)
+            norm[i] = sqrt(norm[i]);
+        for (size_t i = 0; i < m; i++) {
+            by[i] = (float)norm[i];
+            plain &= (by[i] >= FLT_MIN) & (by[i] <= FLT_MAX);
         }
-        const double norm = j->squares ? sqrt(sum[which]) : sum[which];
-        const float by = (float)norm;
-        if (!in_range(by))
-            for (size_t i = 0; i < j->n; i++)
-                y[i] = quotient(x[i], norm);
-        else if (j->n < SHORT)
-            for (size_t i = 0; i < j->n; i++)
-                y[i] = x[i] / by;
+        if (plain)
+            ox_fast_divide_rows(m, j->n, x, by, y);
         else
-            rows->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](j->n, x, &by, y);
+            norm_rows_apart(j, m, x, norm, y);
     }
 }
 

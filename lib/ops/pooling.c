@@ -114,6 +114,8 @@ static double lp_term(double v, double p)
 {
     if (p == 2)
         return v * v;
+    if (p == 3)
+        return fabs(v) * v * v;
     return p == 1 ? fabs(v) : pow(fabs(v), p);
 }
 

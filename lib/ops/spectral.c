@@ -32,6 +32,36 @@ static void complete_spectrum(struct ox_complex *a, size_t n)
         a[k] = (struct ox_complex){a[n - k].re, -a[n - k].im};
 }
 
+/* The first n places of a line; `work` is as long. */
+static void load_line(const struct dft *d, size_t line, size_t n, struct ox_complex *in,
+                      struct ox_complex *work)
+{
+    const size_t at = (line / d->inner * d->n_in * d->inner + line % d->inner) * d->parts;
+    double *all = d->parts == 2 ? &in->re : &work->re;
+    if (d->inner == 1)
+        ox_real_load(d->x, at, n * d->parts, all);
+    for (size_t k = 0; k < n && d->inner > 1; k++)
+        ox_real_load(d->x, at + k * d->inner * d->parts, d->parts, all + k * d->parts);
+    for (size_t k = 0; k < n && d->parts == 1; k++)
+        in[k] = (struct ox_complex){all[k], 0};
+}
+
+/* Spoils `out`. */
+static void store_line(const struct dft *d, size_t line, struct ox_complex *out)
+{
+    const size_t at = (line / d->inner * d->n_out * d->inner + line % d->inner) * d->out_parts;
+    const double scale = 1 / (double)d->fft.n;
+    double *all = &out->re;
+    for (size_t k = 0; k < d->n_out && d->inverse; k++)
+        out[k] = (struct ox_complex){out[k].re * scale, out[k].im * scale};
+    for (size_t k = 0; k < d->n_out && d->out_parts == 1; k++)
+        all[k] = all[2 * k];
+    if (d->inner == 1)
+        ox_real_store(d->y, at, d->n_out * d->out_parts, all);
+    for (size_t k = 0; k < d->n_out && d->inner > 1; k++)
+        ox_real_store(d->y, at + k * d->inner * d->out_parts, d->out_parts, all + k * d->out_parts);
+}
+
 static void dft_task(void *arg, size_t line)
 {
     struct dft *d = arg;
@@ -40,24 +70,16 @@ static void dft_task(void *arg, size_t line)
     if (!in)
         return;
     struct ox_complex *out = in + n;
-    size_t at = (line / d->inner * d->n_in * d->inner + line % d->inner) * d->parts;
-    size_t to = (line / d->inner * d->n_out * d->inner + line % d->inner) * d->out_parts;
     size_t used = d->n_in < n ? d->n_in : n;
     if (d->inverse && d->onesided && used > n / 2 + 1)
         used = n / 2 + 1;
-    for (size_t k = 0; k < used; k++) {
-        double pair[2] = {0};
-        ox_real_load(d->x, at + k * d->inner * d->parts, d->parts, pair);
-        in[k] = (struct ox_complex){pair[0], pair[1]};
-    }
+    load_line(d, line, used, in, out);
+    for (size_t k = used; k < n; k++)
+        in[k] = (struct ox_complex){0, 0};
     if (d->inverse && d->onesided)
         complete_spectrum(in, n);
     ox_fft_run(&d->fft, d->inverse, in, out, out + n);
-    double scale = d->inverse ? 1 / (double)n : 1;
-    for (size_t k = 0; k < d->n_out; k++) {
-        double pair[2] = {out[k].re * scale, out[k].im * scale};
-        ox_real_store(d->y, to + k * d->inner * d->out_parts, d->out_parts, pair);
-    }
+    store_line(d, line, out);
     ox_task_free(&d->state, in, 2 * n + n_work, sizeof *in);
 }
 

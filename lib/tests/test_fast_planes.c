@@ -7,7 +7,7 @@
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
 
-enum { MOST = 13000 };
+enum { MOST = 30000 };
 
 struct random_model {
     char text[1000];
@@ -37,6 +37,9 @@ static void draw_pool(struct dice *d, struct random_model *p)
         if (a == 0 && axes < 3 && dice_between(d, 0, 9) == 0) { /* long */
             kernel[a] = dice_between(d, 60, 260);
             dilation[a] = p->dims[0] = p->dims[1] = 1;
+        } else if (a == axes - 1 && axes < 3 && dice_between(d, 0, 4) == 0) { /* wide */
+            kernel[a] = dice_between(d, 8, 40);
+            p->dims[0] = p->dims[1] = 1;
         }
         const size_t reach = (kernel[a] - 1) * dilation[a] + 1;
         p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + (axes > 2 ? 3 : 17));
@@ -154,11 +157,14 @@ static void draw_resize(struct dice *d, struct random_model *p)
     size_t at = (size_t)snprintf(sizes, sizeof sizes, "%d,%d", (int)p->dims[0],
                                  (int)(dice_between(d, 0, 3) ? p->dims[1] : 1 + p->dims[0]));
     const bool colours_last = dice_between(d, 0, 2) == 0;
-    for (unsigned a = 0; a < axes; a++)
+    const bool twice = dice_between(d, 0, 3) == 0;
+    for (unsigned a = 0; a < axes; a++) {
+        const size_t drawn = dice_between(d, 1, axes > 2 ? 11 : 25), in = (size_t)p->dims[2 + a];
         at += (size_t)snprintf(sizes + at, sizeof sizes - at, ",%zu",
-                               colours_last && a == axes - 1
-                                   ? (size_t)p->dims[p->rank - 1]
-                                   : dice_between(d, 1, axes > 2 ? 11 : 25));
+                               colours_last && a == axes - 1 ? in
+                               : twice                       ? 2 * in
+                                                             : drawn);
+    }
     /* Integers come out the same. */
     static const struct {
         const char *before, *name, *after;

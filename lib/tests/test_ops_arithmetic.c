@@ -337,6 +337,20 @@ START_TEST(pow_mixes_types)
 }
 END_TEST
 
+START_TEST(one_exponent_serves_all_integers)
+{
+    static const enum ox_dtype types[] = {OX_INT32, OX_INT64, OX_UINT8, OX_INT16, OX_UINT64};
+    for (size_t i = 0; i < OX_COUNT(types); i++) {
+        struct one_op *op = one_op_new("", "Pow", 15);
+        ONE_OP_IN(op, types[i], "4", 0, 1, 2, 3);
+        ONE_OP_IN(op, OX_INT64, "", _i);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        ONE_OP_OUT(op, 0, types[i], "4", 0, _i ? 0 : 1, 1, pow(2, _i), pow(3, _i));
+        one_op_free(op);
+    }
+}
+END_TEST
+
 START_TEST(squares_are_powers)
 {
     static const enum ox_dtype types[] = {OX_FLOAT32, OX_FLOAT64, OX_INT32};
@@ -472,6 +486,7 @@ int main(void)
     tcase_add_test(tcase, old_operators_keep_the_shape_of_the_first);
     tcase_add_test(tcase, old_axis_out_of_range_is_refused);
     tcase_add_test(tcase, pow_mixes_types);
+    tcase_add_loop_test(tcase, one_exponent_serves_all_integers, 0, 6);
     tcase_add_test(tcase, squares_are_powers);
     tcase_add_test(tcase, integer_powers_wrap_and_truncate);
     tcase_add_test(tcase, shifts_by_the_width_or_more_leave_the_fill);

@@ -277,6 +277,18 @@ START_TEST(lp_pool_1_has_a_fractional_power)
 }
 END_TEST
 
+START_TEST(lp_pool_of_cubes)
+{
+    struct one_op *op = one_op_new("", "LpPool", 18);
+    ONE_OP_IN(op, OX_FLOAT32, "1x1x3", -1, 2, -3);
+    ONE_OP_INTS(op, "kernel_shape", 2);
+    one_op_int(op, "p", 3);
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1x2", 1e-6, cbrt(9), cbrt(35));
+    one_op_free(op);
+}
+END_TEST
+
 START_TEST(pools_name_what_does_not_fit)
 {
     RUN_FAILS(pool("MaxPool", 12, 6, 1), 1, "spans 6");
@@ -317,6 +329,7 @@ int main(void)
     tcase_add_test(tc, max_pool_passes_over_nan);
     tcase_add_test(tc, average_pool_counts_padding_when_told);
     tcase_add_test(tc, lp_pool_1_has_a_fractional_power);
+    tcase_add_test(tc, lp_pool_of_cubes);
     tcase_add_test(tc, pools_name_what_does_not_fit);
     tcase_add_test(tc, unpool_checks_indices);
     suite_add_tcase(s, tc);

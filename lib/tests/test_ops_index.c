@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "tests/expect_op.h"
+#include "tests/guarded.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 static const double nan_ = (double)NAN, far = 9223372036854774784.0, near = -9223372036854775808.0;
 
@@ -516,6 +518,39 @@ START_TEST(nonzero_of_any_rank)
 }
 END_TEST
 
+/* Lines of _i + 1 elements, most of which are zeros where _i is odd. */
+START_TEST(nonzero_of_lines_of_any_length)
+{
+    enum { LINES = 6, MOST = 40 };
+    const int64_t n = _i + 1, dims[] = {2, LINES / 2, n};
+    int32_t x[LINES * MOST];
+    int64_t want[3][LINES * MOST];
+    size_t count = 0;
+    struct text_run run;
+    struct dice d = {(uint64_t)_i};
+    for (int64_t i = 0; i < LINES * n; i++) {
+        x[i] = dice_between(&d, 0, _i % 2 ? 20 : 1) == 1;
+        want[0][count] = i / n / dims[1];
+        want[1][count] = i / n % dims[1];
+        want[2][count] = i % n;
+        count += x[i] != 0;
+    }
+    text_must_plan(
+        &run,
+        "<ir_version: 9, opset_import: [\"\" : 18]> g (int32[A,B,C] x) => (int64[3,N] y) "
+        "{ y = NonZero (x) }",
+        &(struct ox_run_options){.level = 2});
+    text_give(&run, OX_INT32, 3, dims, x);
+    text_must_run(&run);
+    const struct ox_tensor *y = ox_datum_get_tensor(run.out[0]);
+    ck_assert_uint_eq(y->n, 3 * count);
+    for (unsigned axis = 0; axis < 3 && count; axis++)
+        ck_assert_mem_eq((const int64_t *)y->data + axis * count, want[axis],
+                         count * sizeof(int64_t));
+    text_close(&run);
+}
+END_TEST
+
 static struct one_op *range(enum ox_dtype dtype, double start, double limit, double delta)
 {
     struct one_op *op = one_op_new("", "Range", 11);
@@ -623,6 +658,7 @@ int main(void)
     tcase_add_test(tests, unique_by_element_and_by_slice);
     tcase_add_loop_test(tests, unique_of_many, 0, 5);
     tcase_add_test(tests, nonzero_of_any_rank);
+    tcase_add_loop_test(tests, nonzero_of_lines_of_any_length, 0, 40);
     tcase_add_test(tests, range_counts_without_overflow);
     tcase_add_test(tests, constant_of_shape_checks_sizes);
     tcase_add_test(tests, eye_and_triangles);

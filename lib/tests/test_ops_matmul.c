@@ -1,5 +1,7 @@
 /* MatMul, Gemm, their quantized relatives, Einsum: what ONNX's suite does not show. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/expect_op.h"
 #include "tests/run_suite.h"
@@ -262,6 +264,41 @@ START_TEST(products_of_any_number_of_threads_have_the_same_bits)
 }
 END_TEST
 
+/* Products that are a column, or of vectors that are one: by what is added, _i % 4, and transA, _i / 4. */
+START_TEST(gemm_of_columns_is_the_plain_one)
+{
+    static const char *const sizes[] = {"1", "M,1", "1,1", "M,N"};
+    static float x[300 * 20], c[300 * 9], out[2][300 * 9];
+    const int64_t m = 300, k = _i < 4 ? 20 : 1, n = _i < 4 ? 1 : 9;
+    const int64_t added[][2] = {{1, 0}, {m, 1}, {1, 1}, {m, n}};
+    char text[256];
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 18]> g (float[P,Q] a, float[K,N] b, float[%s] "
+             "c) => (float[M,N] y) { y = Gemm <transA = %d, alpha = 0.5, beta = 2.0> (a, b, c) }",
+             sizes[_i % 4], _i / 4);
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        x[i] = (float)(i * 7919 % 2011) / 2010 - 0.4f;
+    for (size_t i = 0; i < OX_COUNT(c); i++)
+        c[i] = (float)i;
+    for (int level = 0; level <= 2; level += 2) {
+        struct text_run run;
+        text_must_plan(&run, text, &(struct ox_run_options){.level = level});
+        text_give(&run, OX_FLOAT32, 2, _i < 4 ? (const int64_t[]){m, k} : (const int64_t[]){k, m},
+                  x);
+        text_give(&run, OX_FLOAT32, 2, (const int64_t[]){k, n}, x);
+        text_give(&run, OX_FLOAT32, _i % 4 ? 2 : 1, added[_i % 4], c);
+        text_must_run(&run);
+        const struct ox_tensor *y = ox_datum_get_tensor(run.out[0]);
+        ck_assert_uint_eq(y->n, (size_t)(m * n));
+        memcpy(out[level / 2], y->data, y->n * sizeof(float));
+        text_close(&run);
+    }
+    for (size_t i = 0; i < (size_t)(m * n); i++)
+        ck_assert_msg(fabsf(out[0][i] - out[1][i]) <= 1e-6f * (1 + fabsf(out[0][i])),
+                      "%zu: %g, not %g", i, out[1][i], out[0][i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("matmul");
@@ -277,6 +314,7 @@ int main(void)
     tcase_add_test(tc, matmul_integer_takes_zero_points_by_row_and_column);
     tcase_add_test(tc, qlinear_matmul_rounds_halves_to_even_and_saturates);
     tcase_add_loop_test(tc, products_of_any_number_of_threads_have_the_same_bits, 0, 8);
+    tcase_add_loop_test(tc, gemm_of_columns_is_the_plain_one, 0, 8);
     tcase_add_test(tc, einsum_diagonal_trace_and_order);
     tcase_add_test(tc, einsum_of_three_with_ellipsis);
     tcase_add_test(tc, einsum_integers_wrap_in_their_size);

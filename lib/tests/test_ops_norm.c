@@ -1,5 +1,7 @@
 /* Normalizations: old versions and odd shapes that ONNX's suite does not have. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "tests/expect_op.h"
 #include "tests/guarded.h"
@@ -284,6 +286,40 @@ START_TEST(a_mean_between_two_floats_is_not_rounded)
 }
 END_TEST
 
+/* Rows of _i + 1 floats, of which one is zeros, one large and one small. */
+START_TEST(lp_normalization_of_rows_of_any_length)
+{
+    enum { ROWS = 150, MOST = 40 };
+    const int64_t n = _i + 1;
+    float x[ROWS * MOST], out[2][ROWS * MOST];
+    char text[200];
+    struct dice d = {(uint64_t)_i};
+    for (int64_t i = 0; i < ROWS * n; i++)
+        x[i] = dice_float(&d);
+    for (int64_t i = 0; i < n; i++) {
+        x[3 * n + i] = 0;
+        x[70 * n + i] *= 1e30f;
+        x[140 * n + i] *= 1e-38f;
+    }
+    snprintf(text, sizeof text,
+             "<ir_version: 9, opset_import: [\"\" : 18]> g (float[M,N] x) => (float[M,N] y) "
+             "{ y = LpNormalization <p = %d> (x) }",
+             _i % 2 + 1);
+    for (int level = 0; level <= 2; level += 2) {
+        struct text_run run;
+        text_must_plan(&run, text, &(struct ox_run_options){.level = level});
+        text_give(&run, OX_FLOAT32, 2, (const int64_t[]){ROWS, n}, x);
+        text_must_run(&run);
+        memcpy(out[level / 2], ox_datum_get_tensor(run.out[0])->data,
+               (size_t)(ROWS * n) * sizeof(float));
+        text_close(&run);
+    }
+    for (int64_t i = 0; i < ROWS * n; i++)
+        ck_assert_msg(fabsf(out[0][i] - out[1][i]) <= 2e-7f, "%d: %g, not %g", (int)i, out[1][i],
+                      out[0][i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("norm");
@@ -296,6 +332,7 @@ int main(void)
     tcase_add_test(tc, batch_norm_checks_parameters);
     tcase_add_test(tc, group_norm_18_scales_groups_and_21_channels);
     tcase_add_loop_test(tc, models_run_the_deprecated_group_norm, 0, 2);
+    tcase_add_loop_test(tc, lp_normalization_of_rows_of_any_length, 0, 40);
     tcase_add_test(tc, layer_norm_broadcasts_scale_over_x);
     tcase_add_test(tc, layer_norm_over_all_axes_and_over_nothing);
     tcase_add_test(tc, rms_norm_takes_the_type_of_its_scale);

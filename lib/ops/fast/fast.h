@@ -83,6 +83,8 @@ enum ox_status ox_fast_product(struct ox_run *r, const struct ox_dense *d, struc
 
 /* The kernels in use. */
 const struct ox_rows *ox_fast_rows(void);
+/* y = x / by[row] for rows of n floats; y may be x. */
+void ox_fast_divide_rows(size_t rows, size_t n, const float *x, const float *by, float *y);
 /* Whether none of n floats is infinite or no number. */
 bool ox_fast_finite(size_t n, const float *x);
 /* Input i when it is float32; else NULL. */

@@ -28,10 +28,12 @@ static bool turn_column(const struct ox_dense *d, struct ox_dense *turned)
 {
     const struct ox_epilogue *end = &d->end;
     if (d->n != 1 || d->m < 2 || d->c_row != 1 || d->a_col != 1 || d->b_row != 1 || d->packed ||
-        d->made || d->b_type != OX_WEIGHT_F32 || end->col_bias || end->row_bias || end->residual ||
+        d->made || d->b_type != OX_WEIGHT_F32 || (end->residual && end->residual_ld != 1) ||
         end->act != OX_ACT_NONE)
         return false;
     *turned = *d;
+    turned->end.col_bias = end->row_bias;
+    turned->end.row_bias = end->col_bias;
     turned->m = 1;
     turned->n = turned->c_row = d->m;
     turned->a = d->b;
@@ -283,7 +285,7 @@ enum ox_status ox_fast_gemm(struct ox_run *r, struct ox_error *err)
                          .k = w.k,
                          .a = a->data,
                          .a_row = ta ? 1 : w.k,
-                         .a_col = ta ? m : 1,
+                         .a_col = ta && w.k > 1 ? m : 1,
                          .b = w.data,
                          .b_row = w.row,
                          .b_col = w.col,

@@ -25,15 +25,17 @@ static struct ox_pool_axis axis_of(const struct ox_window *w, unsigned d)
                                  .after = (size_t)w->after[d]};
 }
 
-/* Taps at output o that lie in the `length` elements from `from` on, padding before counted. */
+/* Taps at output o before element `to`, padding before counted. */
+static size_t taps_before(const struct ox_pool_axis *a, size_t o, size_t to)
+{
+    const size_t at = o * a->stride;
+    return to <= at ? 0 : ox_least(a->kernel, (to - at - 1) / a->dilation + 1);
+}
+
+/* Those that lie in the `length` elements from `from` on. */
 static size_t taps_in(const struct ox_pool_axis *a, size_t o, size_t from, size_t length)
 {
-    size_t n = 0;
-    for (size_t q = 0; q < a->kernel; q++) {
-        const size_t at = o * a->stride + q * a->dilation;
-        n += at >= from && at - from < length;
-    }
-    return n;
+    return taps_before(a, o, from + length) - taps_before(a, o, from);
 }
 
 /* Windows in padding alone, and large ones, are left to the reference. */
@@ -95,14 +97,16 @@ static size_t list_rows(const struct ox_pools *p, const float *volume, size_t oz
     return n;
 }
 
-/* The n rows of a window stand in `list`, which is lost; of an average they are `rows` with the padding that counts. */
-static void pool_line(const struct ox_pools *p, const float **list, size_t n, float rows,
-                      float *row, float *out)
+/* Windows of a row with its padding, behind which is work; `list` has place for the taps of one. */
+static void pool_row(const struct ox_pools *p, const float **list, float *row, float *out)
 {
     const struct ox_pool_axis *x = &p->x;
     const size_t pitch = (ox_pool_span(x) + x->stride - 1) / x->stride;
-    ox_pool_reduce(p, x->in, n, list, row + x->before);
     const float *dealt = row;
+    if (ox_pool_is_wide(x)) {
+        ox_pool_wide(p, row, row + p->row, out);
+        return;
+    }
     if (x->stride > 1) {
         ox_pool_deal(row, ox_pool_span(x), x->stride, pitch, row + p->row);
         dealt = row + p->row;
@@ -112,6 +116,15 @@ static void pool_line(const struct ox_pools *p, const float **list, size_t n, fl
         list[q] = dealt + at % x->stride * pitch + at / x->stride;
     }
     ox_pool_reduce(p, x->out, x->kernel, list, out);
+}
+
+/* The n rows of a window stand in `list`, which is lost; of an average they are `rows` with the padding that counts. */
+static void pool_line(const struct ox_pools *p, const float **list, size_t n, float rows,
+                      float *row, float *out)
+{
+    const struct ox_pool_axis *x = &p->x;
+    ox_pool_reduce(p, x->in, n, list, row + x->before);
+    pool_row(p, list, row, out);
     if (p->max)
         return;
     const float *columns = p->counts + p->z.out + p->y.out;
@@ -296,6 +309,15 @@ static float *count_taps(struct ox_run *r, const struct ox_pools *p, bool padded
     return counts;
 }
 
+/* Whether the one window is all of the input. */
+static bool is_whole(const struct ox_window *w)
+{
+    for (unsigned d = 0; d < w->n; d++)
+        if (w->out[d] != 1 || w->kernel[d] != w->in[d] || w->before[d] || w->dilation[d] != 1)
+            return false;
+    return true;
+}
+
 static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
@@ -307,7 +329,7 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     if (ox_window_init(r, x, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err) != OX_OK)
         return OX_UNSUPPORTED;
     struct ox_pools p = {.t = ox_compute(ox_cpu()), .max = max, .in = x->data};
-    const struct ox_pool_axis none = {.in = 1, .out = 1, .kernel = 1, .stride = 1};
+    const struct ox_pool_axis none = {.in = 1, .out = 1, .kernel = 1, .stride = 1, .dilation = 1};
     p.z = w->n > 2 ? axis_of(w, 0) : none;
     p.y = w->n > 1 ? axis_of(w, w->n - 2) : none;
     p.x = axis_of(w, w->n - 1);
@@ -316,13 +338,17 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
         return OX_UNSUPPORTED;
     const size_t reach = p.x.before + p.x.in;
     p.row = ((ox_pool_span(&p.x) > reach ? ox_pool_span(&p.x) : reach) + LINE - 1) / LINE * LINE;
-    p.slot = p.x.stride > 1 ? 2 * p.row + p.x.stride * LINE : p.row;
+    p.slot = ox_pool_is_wide(&p.x) ? 3 * p.row
+             : p.x.stride > 1      ? 2 * p.row + p.x.stride * LINE
+                                   : p.row;
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
     const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
     struct lined lined = {.p = &p, .volumes = volumes};
     const bool by_lines = ox_pool_has_lines(&p, &lined.line, &lined.flat);
     const bool narrow = !by_lines && ox_pool_is_narrow(&p);
+    if (!by_lines && !narrow && is_whole(w))
+        return (max ? ox_fast_global_max : ox_fast_global_average)(r, err);
     if (by_lines && lined.flat)
         p.slot += p.y.in * p.x.in + 2 * flat_edge(&p);
     p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);

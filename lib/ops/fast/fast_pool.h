@@ -29,10 +29,11 @@ struct ox_pools {
         *counts; /* counts: taps of a window along each axis, z, y, then x; NULL: max */
     float *out, *work;
     size_t row,
-        slot; /* floats of a row with its padding; of a task: that row, and that row dealt out */
+        slot; /* floats of a row with its padding; of a task: that row, and what is made of it */
 };
 
-/* out = the largest, or the sum, of n floats of each of the rows. */
+/* out = the largest, or the sum, of n floats of each of the rows; it may be the first row, and that may overlap the others before
+ * their first floats. */
 void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float *const *in,
                     float *out);
 
@@ -43,6 +44,11 @@ void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float
 bool ox_pool_is_narrow(const struct ox_pools *p);
 size_t ox_pool_narrow_planes(const struct ox_pools *p);
 void ox_pool_narrow(const struct ox_pools *p, size_t from, size_t n, float *work);
+
+/* Whether windows of a row have so many taps that ox_pool_wide() makes them: of the row with its padding to out, with the floats of two
+ * rows for work. */
+bool ox_pool_is_wide(const struct ox_pool_axis *x);
+void ox_pool_wide(const struct ox_pools *p, const float *row, float *work, float *out);
 
 /* Pools by lines of outputs that are made without copies, of short windows. False: there is none. flat: of windows that are deep the
  * planes become one before. */

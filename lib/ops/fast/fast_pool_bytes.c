@@ -8,7 +8,7 @@
 #include "ops/fast/fast.h"
 #include "ops/window.h"
 
-enum { TAPS = 64 }; /* of a window along one axis */
+enum { TAPS = 256 }; /* of a window along one axis */
 
 struct byte_pools {
     const struct ox_bytes *table;

@@ -4,8 +4,12 @@
 #include "ops/fast/fast.h"
 #include "ops/resize.h"
 
+enum { FEW = 4 }; /* elements */
+
 struct filter {
-    size_t taps; /* 0: the axis stays */
+    size_t taps;        /* 0: the axis stays */
+    bool full;          /* all of them have weights and lie inside */
+    const size_t *used; /* of each output those with weights, which come first */
     const int64_t *index;
     const double *weight;
 };
@@ -40,6 +44,39 @@ static void mix_rows(const struct planes *p, const float *plane, size_t y, doubl
     }
 }
 
+/* Where a place is a few elements, and a sum need not ask for its taps. */
+static inline __attribute__((always_inline)) void mix_full(const struct filter *f, size_t n,
+                                                           const size_t taps, const size_t inner,
+                                                           const double *restrict line,
+                                                           float *restrict out)
+{
+    const int64_t *index = f->index;
+    const double *weight = f->weight;
+    double sum[FEW];
+    for (size_t x = 0; x < n; x++, index += taps, weight += taps, out += inner) {
+        for (size_t k = 0; k < inner; k++)
+            sum[k] = 0;
+        for (size_t t = 0; t < taps; t++)
+            for (size_t k = 0; k < inner; k++)
+                sum[k] += weight[t] * line[(size_t)index[t] * inner + k];
+        for (size_t k = 0; k < inner; k++)
+            out[k] = (float)sum[k];
+    }
+}
+
+static void mix_full_line(const struct planes *p, const double *line, float *out)
+{
+    const struct filter *f = &p->filter[1];
+    if (p->inner == 1 && f->taps == 4)
+        mix_full(f, p->out[1], 4, 1, line, out);
+    else if (p->inner == 1)
+        mix_full(f, p->out[1], f->taps, 1, line, out);
+    else if (p->inner == 3)
+        mix_full(f, p->out[1], f->taps, 3, line, out);
+    else
+        mix_full(f, p->out[1], f->taps, p->inner, line, out);
+}
+
 /* Where a place is one element. */
 static void mix_elements(const struct planes *p, const double *restrict line, float *restrict out)
 {
@@ -49,8 +86,8 @@ static void mix_elements(const struct planes *p, const double *restrict line, fl
     for (size_t x = 0; x < p->out[1]; x++, index += f->taps, weight += f->taps) {
         const bool outside = index[0] < 0;
         double sum = outside ? p->extrapolation : 0;
-        for (size_t t = 0; t < f->taps && !outside; t++)
-            sum = weight[t] != 0 ? sum + weight[t] * line[index[t]] : sum;
+        for (size_t t = 0; t < f->used[x] && !outside; t++)
+            sum += weight[t] * line[index[t]];
         out[x] = (float)sum;
     }
 }
@@ -87,11 +124,28 @@ static void resample_row(void *arg, size_t i, size_t slot)
     if (p->filter[1].taps == 0) {
         for (size_t k = 0; k < width; k++)
             out[k] = (float)line[k];
+    } else if (p->filter[1].full && p->inner <= FEW) {
+        mix_full_line(p, line, out);
     } else if (p->inner == 1) {
         mix_elements(p, line, out);
     } else {
         mix_places(p, line, line + width, out);
     }
+}
+
+/* Taps without a weight to the end of each output's: their number without those. */
+static size_t put_last(size_t taps, int64_t *index, double *weight)
+{
+    size_t used = 0;
+    for (size_t t = 0; t < taps; t++) {
+        if (weight[t] == 0)
+            continue;
+        index[used] = index[t];
+        weight[used++] = weight[t];
+    }
+    for (size_t t = used; t < taps; t++)
+        weight[t] = 0;
+    return used;
 }
 
 static enum ox_status make_filter(struct ox_run *r, const struct ox_resize *z, unsigned axis,
@@ -106,11 +160,20 @@ static enum ox_status make_filter(struct ox_run *r, const struct ox_resize *z, u
         return OX_UNSUPPORTED;
     int64_t *index = ox_run_scratch(r, n, sizeof *index, err);
     double *weight = ox_run_scratch(r, n, sizeof *weight, err);
-    if (!index || !weight)
+    size_t *used = ox_run_scratch(r, (size_t)a->out, sizeof *used, err);
+    if (!index || !weight || !used)
         return OX_NO_MEMORY;
     ox_resample_table(&z->how, a, f->taps, index, weight);
+    f->full = true;
+    for (size_t x = 0; x < (size_t)a->out; x++) {
+        int64_t *of = index + x * f->taps;
+        const bool outside = of[0] < 0;
+        used[x] = outside ? 0 : put_last(f->taps, of, weight + x * f->taps);
+        f->full &= used[x] == f->taps;
+    }
     f->index = index;
     f->weight = weight;
+    f->used = used;
     return OX_OK;
 }
 

@@ -13,13 +13,42 @@ struct nearest_planes {
     size_t unit;         /* bytes that are moved at once */
     size_t before;       /* units of a row that lie outside, before those that are moved */
     size_t units;
+    bool twice;             /* those of the row in their order, each two times */
     const char *outside;    /* a row of the output; NULL: nothing lies outside */
     size_t in_row, out_row; /* bytes */
 };
 
+static inline __attribute__((always_inline)) void
+move_each_twice(const char *row, size_t n, const size_t unit, char *restrict out)
+{
+    for (size_t i = 0; i < n; i++) {
+        memcpy(out + 2 * i * unit, row + i * unit, unit);
+        memcpy(out + (2 * i + 1) * unit, row + i * unit, unit);
+    }
+}
+
+static void move_twice(const struct nearest_planes *p, const char *row, char *restrict out)
+{
+    const size_t n = p->units / 2;
+    if (p->unit == 1)
+        move_each_twice(row, n, 1, out);
+    else if (p->unit == 2)
+        move_each_twice(row, n, 2, out);
+    else if (p->unit == 4)
+        move_each_twice(row, n, 4, out);
+    else if (p->unit == 8)
+        move_each_twice(row, n, 8, out);
+    else
+        move_each_twice(row, n, p->unit, out);
+}
+
 static void move_units(const struct nearest_planes *p, const char *row, char *restrict out)
 {
     const size_t *cols = p->cols, n = p->units;
+    if (p->twice) {
+        move_twice(p, row, out);
+        return;
+    }
     switch (p->unit) {
     case 1:
         for (size_t i = 0; i < n; i++)
@@ -110,6 +139,9 @@ static enum ox_status find_units(struct ox_run *r, const struct ox_resize *z, si
     for (size_t i = 0; i < p->units; i++)
         cols[i] = (size_t)list[first + i / each] * together + i % each * p->unit;
     p->cols = cols;
+    p->twice = p->units % 2 == 0;
+    for (size_t i = 0; i < p->units && p->twice; i++)
+        p->twice = cols[i] == i / 2 * p->unit;
     return OX_OK;
 }
 

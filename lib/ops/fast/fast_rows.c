@@ -42,6 +42,40 @@ static void softmax_task(void *arg, size_t from, size_t to)
     }
 }
 
+/* Of each of the rows as many floats as those that it has, at least: those too many are the next rows'. */
+static inline __attribute__((always_inline)) void repeat(size_t rows, size_t n, const float *by,
+                                                         const size_t least, float *to)
+{
+    for (size_t row = 0; row < rows; row++, to += n)
+        for (size_t i = 0; i < least; i++)
+            to[i] = by[row];
+}
+
+void ox_fast_divide_rows(size_t rows, size_t n, const float *x, const float *by, float *y)
+{
+    enum { SHORT = 32, FLOATS = 1024 };
+    const struct ox_rows *t = ox_fast_rows();
+    float all[FLOATS + SHORT];
+    if (n >= SHORT || rows == 1) {
+        for (size_t row = 0; row < rows; row++, x += n, y += n)
+            t->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n, x, by + row, y);
+        return;
+    }
+    for (size_t row = 0, together; row < rows && n; row += together, x += together * n) {
+        together = rows - row < FLOATS / n ? rows - row : FLOATS / n;
+        if (n == 1)
+            memcpy(all, by + row, together * sizeof *all);
+        else if (n <= 8)
+            repeat(together, n, by + row, 8, all);
+        else if (n <= 16)
+            repeat(together, n, by + row, 16, all);
+        else
+            repeat(together, n, by + row, 32, all);
+        t->binary[OX_BINARY_DIV][OX_ROW_BOTH](together * n, x, all, y);
+        y += together * n;
+    }
+}
+
 /* The largest stretch of lanes that are worked on side by side; rows that are so short are turned first. */
 enum { LANES = 256, SHORT = 32, TURNED = 64 };
 
