@@ -83,9 +83,9 @@ bool ox_integer_conv_can(const struct ox_conv *c)
            c->kernel[1] > 0 && c->groups <= c->in_channels;
 }
 
-/* What stands before the weights of a kernel that Winograd's filtering or lines can do. */
+/* What stands before the weights of a kernel that Winograd's filtering, lines or UPRIGHT can do. */
 struct head {
-    bool winograd, lines, zeros; /* zeros: of weights by lines */
+    bool winograd, lines, upright, zeros; /* zeros: of weights by lines */
 };
 enum { HEAD = 64 };
 
@@ -100,7 +100,14 @@ static bool are_negatives_bytes(const int32_t *zero, size_t n)
 
 static bool is_headed(const struct ox_integer *t, const struct ox_conv *c)
 {
-    return ox_integer_winograd_can(t, c) || ox_integer_lines_can(t, c);
+    return ox_integer_winograd_can(t, c) || ox_integer_lines_can(t, c) ||
+           ox_integer_upright_can(t, c);
+}
+
+/* Whether weights may lie as UPRIGHT. */
+static bool stands(const struct ox_integer *t, const struct ox_conv *c, enum ox_integer_form form)
+{
+    return form == OX_INTEGER_ANY && ox_integer_upright_pays(t, c);
 }
 
 size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *c,
@@ -111,6 +118,11 @@ size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *
     size_t bytes = ox_integer_packed_bytes(&k);
     if (!is_headed(t, c) || bytes > SIZE_MAX / 2)
         return bytes;
+    if (stands(t, c, form)) {
+        ox_integer_upright_use(&k);
+        const size_t other = ox_integer_packed_bytes(&k);
+        bytes = other > bytes ? other : bytes;
+    }
     if (ox_integer_lines_can(t, c)) {
         const size_t other = t->lines_packed(c);
         bytes = other > bytes ? other : bytes;
@@ -121,15 +133,23 @@ size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *
     return bytes > SIZE_MAX - HEAD ? SIZE_MAX : bytes + HEAD;
 }
 
+size_t ox_integer_put_head(const struct ox_integer *t, const struct ox_conv *c, void *out)
+{
+    if (!is_headed(t, c))
+        return 0;
+    *(struct head *)out = (struct head){0};
+    return HEAD;
+}
+
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                           enum ox_integer_form form, const void *weights, bool is_signed,
                           const int32_t *zero, void *out)
 {
     struct ox_integer_core k;
     const size_t taps = c->kernel[0] * c->kernel[1];
-    const bool headed = is_headed(t, c);
-    char *to = (char *)out + (headed ? HEAD : 0);
-    if (headed) {
+    const size_t before = ox_integer_put_head(t, c, out);
+    char *to = (char *)out + before;
+    if (before) {
         struct head *head = out;
         head->winograd = form == OX_INTEGER_ANY && ox_integer_winograd_pays(t, c) &&
                          ox_integer_winograd_pack(t, env, c, weights, is_signed, to);
@@ -150,6 +170,13 @@ void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const 
                                          .channel = taps,
                                          .col = k.channels * taps,
                                          .out = to};
+    if (stands(t, c, form)) {
+        ox_integer_upright_use(&k);
+        ((struct head *)out)->upright = ox_integer_upright_pack(env, &p);
+        if (((struct head *)out)->upright)
+            return;
+        describe_conv(t, c, false, &k);
+    }
     ox_integer_pack(env, &p);
 }
 
@@ -159,21 +186,44 @@ static size_t frame_bytes(size_t bytes)
     return bytes ? ox_round_up(bytes + OX_INTEGER_OVER, 64) : 0;
 }
 
-size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
-                            const struct ox_conv *c, bool in_signed, bool weight_zeros)
+/* A slot's sums, whichever way weights lie: what they were packed for may have been another image. */
+static size_t slot_of(struct ox_integer_core *k, const struct ox_conv *c, bool plain)
+{
+    ox_integer_blocks_plan(k);
+    const size_t slot = k->slot;
+    if (plain || !ox_integer_upright_can(k->t, c))
+        return slot;
+    ox_integer_upright_use(k);
+    ox_integer_blocks_plan(k);
+    return k->slot > slot ? k->slot : slot;
+}
+
+static size_t work_of(const struct ox_integer *t, const struct ox_env *env, const struct ox_conv *c,
+                      bool in_signed, bool weight_zeros, bool plain)
 {
     struct ox_integer_core k;
     size_t frame[2], bytes = 0;
     const size_t terms = weight_zeros ? ox_integer_terms_bytes(env, c) : 0;
     describe_conv(t, c, in_signed, &k);
-    ox_integer_blocks_plan(&k);
     if (needs_frame(t, c, in_signed, frame) &&
         (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
          OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 4))
         return SIZE_MAX;
     if (terms > SIZE_MAX / 4)
         return SIZE_MAX;
-    const size_t direct = frame_bytes(bytes) + terms + ox_slots(env) * k.slot * sizeof(int32_t);
+    return frame_bytes(bytes) + terms + ox_slots(env) * slot_of(&k, c, plain) * sizeof(int32_t);
+}
+
+size_t ox_integer_plain_work(const struct ox_integer *t, const struct ox_env *env,
+                             const struct ox_conv *c, bool in_signed, bool weight_zeros)
+{
+    return work_of(t, env, c, in_signed, weight_zeros, true);
+}
+
+size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
+                            const struct ox_conv *c, bool in_signed, bool weight_zeros)
+{
+    const size_t direct = work_of(t, env, c, in_signed, weight_zeros, false);
     const size_t other =
         ox_integer_winograd_can(t, c) ? ox_integer_winograd_work(t, env, c) : OX_INTEGER_LINES_WORK;
     return other > direct ? other : direct;
@@ -217,8 +267,10 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
 {
     struct ox_integer_core k;
     size_t frame[2], bytes = 0;
+    bool upright = false;
     if (is_headed(t, c)) {
         const struct head *head = packed;
+        upright = head->upright;
         packed = (const char *)packed + HEAD;
         if (head->lines) {
             const struct ox_integer_lines lines = {.c = c,
@@ -240,6 +292,8 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
     const bool framed = needs_frame(t, c, in_signed, frame);
     const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !ox_integer_is_depthwise(c);
     describe_conv(t, c, in_signed, &k);
+    if (upright)
+        ox_integer_upright_use(&k);
     ox_integer_blocks_plan(&k);
     if (framed) {
         const size_t held = frame[0] * frame[1] * c->in_channels;

@@ -217,6 +217,10 @@ struct ox_integer {
     void (*lying)(const struct ox_integer_lying *l);                      /* NULL */
     void (*lay)(const struct ox_integer_lay *l);
     void (*mixed)(const struct ox_integer_mixed *m);
+    /* Both or none, beside mixed(): rows of MIXED's, laid so that of each four of k those of OX_INTEGER_UPRIGHT_ROWS rows stand side by
+     * side, and these by panels of UPRIGHT (a_row is nothing then). What rows there are not, up to whole eights, is like the last. */
+    void (*upright_lay)(const struct ox_integer_mixed *m, void *out);
+    void (*upright)(const struct ox_integer_mixed *m);
     unsigned mixed_rows; /* that it multiplies at a time */
     size_t mixed_near;   /* bytes of rows that go by a panel before the next one does */
     void (*taps)(const struct ox_integer_taps *t);
@@ -244,6 +248,7 @@ void ox_integer_dotprod(struct ox_integer *t);
 void ox_integer_avx2(struct ox_integer *t);
 void ox_integer_end_avx2(struct ox_integer *t);      /* finish() and leave() alone */
 void ox_integer_mixed_avx2(struct ox_integer *t);    /* mixed() alone */
+void ox_integer_upright_avx2(struct ox_integer *t);  /* upright() and its lay() alone */
 void ox_integer_lying_avx2(struct ox_integer *t);    /* lying() alone */
 void ox_integer_lines_avx2(struct ox_integer *t);    /* lines() and its packing alone */
 void ox_integer_winograd_avx2(struct ox_integer *t); /* the transforms alone */

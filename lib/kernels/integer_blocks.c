@@ -11,6 +11,8 @@ enum {
     /* MIXED: laying rows out again for other columns takes longer than reading weights from afar once for them all. */
     ROWS_BLOCK_BYTES = 1 << 20,
     ROWS_TASKS = 8,
+    UPRIGHT_TASKS = 16, /* by rows */
+    FEW_ROWS_TASKS = 4, /* by columns, for each of which rows are laid again */
     JOINED_ROWS = 48
 };
 
@@ -22,11 +24,17 @@ static size_t copied_words(const struct ox_integer_core *k)
     return ox_round_up(k->t->mr * k->wide / 2 + OX_INTEGER_OVER, 16);
 }
 
+static size_t by_rows_of(size_t m, size_t mr, size_t wanted)
+{
+    const size_t least = 4 * mr;
+    return ox_least(wanted, (m + least / 2) / least + (m < least / 2));
+}
+
 void ox_integer_blocks_plan(struct ox_integer_core *k)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
-    const size_t mr = mixed ? k->t->mixed_rows : k->t->mr;
+    const size_t mr = k->upright ? ox_integer_upright_rows(k) : mixed ? k->t->mixed_rows : k->t->mr;
     if (ox_integer_strips_pay(k)) {
         ox_integer_strips_plan(k);
         return;
@@ -37,9 +45,12 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
     size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / wide * wide;
     cols = cols < wide ? wide : cols;
-    const size_t least = 4 * mr,
-                 by_rows = ox_least(wanted, (m + least / 2) / least + (m < least / 2));
-    const size_t by_cols = by_rows ? (wanted + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
+    const size_t strips = (m + mr - 1) / mr;
+    const size_t by_rows = !k->upright  ? by_rows_of(m, mr, wanted)
+                           : wanted > 1 ? ox_least(strips, UPRIGHT_TASKS)
+                                        : 1;
+    const size_t most = k->upright && by_rows == 1 ? ox_least(wanted, FEW_ROWS_TASKS) : wanted;
+    const size_t by_cols = by_rows ? (most + by_rows * k->groups - 1) / (by_rows * k->groups) : 1;
     if (by_cols > 1)
         cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, wide));
     k->block_cols = ox_even_part(k->n, cols, wide);

@@ -38,7 +38,7 @@ void ox_integer_dense_pack(const struct ox_integer *t, struct ox_env *env, size_
                                          .once = once,
                                          .channel = row,
                                          .col = col,
-                                         .out = out};
+                                         .out = (char *)out + ox_integer_put_head(t, &c, out)};
     ox_integer_pack(env, &p);
 }
 
@@ -46,7 +46,7 @@ size_t ox_integer_dense_work(const struct ox_integer *t, const struct ox_env *en
                              const struct ox_integer_dense *d)
 {
     const struct ox_conv c = as_conv(d->m, d->n, d->k, d->a_row);
-    return ox_integer_conv_work(t, env, &c, d->a_signed, false);
+    return ox_integer_plain_work(t, env, &c, d->a_signed, false);
 }
 
 void ox_integer_dense_run(const struct ox_integer *t, struct ox_env *env,

@@ -40,6 +40,7 @@ struct ox_integer_core {
     int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
     bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */
+    bool upright;    /* weights lie as UPRIGHT */
     bool later;      /* strips fetch the next columns' weights */
     size_t copy_row; /* bytes of such a row, or of one that is joined */
 };
@@ -58,6 +59,12 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
 /* Of a convolution whose image is `width` pixels across, `pixel` bytes apart. */
 void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                          size_t pixel, struct ox_integer_core *k);
+
+/* What stands before packed weights, as of those that lie as the table's layout says; its bytes. */
+size_t ox_integer_put_head(const struct ox_integer *t, const struct ox_conv *c, void *out);
+/* ox_integer_conv_work() for such weights. */
+size_t ox_integer_plain_work(const struct ox_integer *t, const struct ox_env *env,
+                             const struct ox_conv *c, bool in_signed, bool weight_zeros);
 
 /* A byte in two's complement. */
 static inline int16_t ox_integer_signed(uint8_t byte)
@@ -117,6 +124,22 @@ void ox_integer_leave(const struct ox_integer *t, const struct ox_integer_sums *
 /* A tile's rows from `first` on, whose sums hold the offset: those that may have more bits than a float, or become more than 16. */
 void ox_integer_leave_tile(const struct ox_integer_tile *t, unsigned first, unsigned rows,
                            const int32_t *sums, size_t ld);
+
+/* UPRIGHT, in the place of MIXED. Whether this table can have it whatever the image; pays(): for this one, with more memory. A core that
+ * uses it; pack(): false where the weights' entries are too many. */
+bool ox_integer_upright_can(const struct ox_integer *t, const struct ox_conv *c);
+bool ox_integer_upright_pays(const struct ox_integer *t, const struct ox_conv *c);
+void ox_integer_upright_use(struct ox_integer_core *k);
+/* Rows that it multiplies at a time. */
+size_t ox_integer_upright_rows(const struct ox_integer_core *k);
+size_t ox_integer_upright_panel_bytes(size_t fours);
+bool ox_integer_upright_pack(struct ox_env *env, const struct ox_integer_packing *p);
+
+/* ---- integer_pack.c ---- */
+
+/* A panel's fours as in QUADS (PAIRS: its twos), and the most that sums of n fours by nr columns can be in size. */
+void ox_integer_fill_panel(const struct ox_integer_packing *p, size_t i, char *out);
+uint32_t ox_integer_most(const int8_t *fours, size_t n, size_t nr);
 
 bool ox_integer_is_depthwise(const struct ox_conv *c);
 /* Depthwise by lines, where the table has them and the kernel fits. run(): of all images; `lines` without in and out. */

@@ -108,7 +108,7 @@ static void pack_fours(const struct ox_integer_packing *p, const uint8_t *from, 
     }
 }
 
-static void fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
+void ox_integer_fill_panel(const struct ox_integer_packing *p, size_t i, char *out)
 {
     const struct ox_integer_core *k = p->k;
     const size_t nr = k->t->nr, panels = (k->n + nr - 1) / nr;
@@ -188,8 +188,7 @@ static void add_sized(const int8_t *quad, size_t nr, int32_t *sums)
         sums[i / 4] += quad[i] < 0 ? 127 * quad[i] : 128 * quad[i];
 }
 
-/* The most that a panel's sums can be in size. */
-static uint32_t most_of(const int8_t *fours, size_t n, size_t nr)
+uint32_t ox_integer_most(const int8_t *fours, size_t n, size_t nr)
 {
     enum { AT_ONCE = UINT16_MAX / 128 };
     uint32_t sums[OX_TILE_COLS_MAX] = {0};
@@ -411,7 +410,7 @@ static void sort_panel(const struct ox_integer_core *k, bool once, char *out)
         at[2 * n_tight + i] = *(end - 1 - i);
     counts[0] = (uint32_t)n_tight;
     counts[1] = once ? 0 : (uint32_t)couple_fours(fours, n_tight, tight);
-    counts[2] = most_of(fours, n, nr);
+    counts[2] = ox_integer_most(fours, n, nr);
     sort_by_turns(tight, counts);
     for (size_t i = 0; i < n_tight; i++)
         turn_four(fours + tight[i][0] * nr, nr, tight[i][1], sums);
@@ -425,7 +424,7 @@ static void pack_panel(void *arg, size_t i, size_t slot)
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     char *out = p->out + i * k->panel;
     (void)slot;
-    fill_panel(p, i, mixed ? out + k->panel - 4 * ox_integer_fours(k) * k->t->nr : out);
+    ox_integer_fill_panel(p, i, mixed ? out + k->panel - 4 * ox_integer_fours(k) * k->t->nr : out);
     if (mixed)
         sort_panel(k, p->once, out);
 }

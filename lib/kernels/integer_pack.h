@@ -35,6 +35,33 @@ static inline const int32_t *ox_integer_first(const void *panel, size_t n)
     return (const int32_t *)(const void *)((const char *)panel + ox_integer_head(n));
 }
 
+/* UPRIGHT, of what is multiplied with rows in a vector's lanes: panels of as many columns as MIXED's, fours of k in blocks of
+ * ox_integer_upright_block(n), of n, as OX_INTEGER_UPRIGHT_BLOCK allows. Of each column and block, groups of fours, of which the sums of
+ * all first pairs' products by any bytes fit 16 bits, and those of all second pairs; weights of a four that alone do not are two
+ * entries, and zeros none. Before all that stands, as a uint32_t, the most that a sum can be in size. Then come the blocks: a head, the
+ * entries' weights, column by column, the largest groups first, and in uint16_t where their bytes of the left side begin, which lies
+ * as upright_lay() has it; up to whole uint32_t. */
+enum {
+    OX_INTEGER_UPRIGHT_LANES = 8,                           /* rows in a vector */
+    OX_INTEGER_UPRIGHT_ROWS = 7 * OX_INTEGER_UPRIGHT_LANES, /* at most at a time */
+    OX_INTEGER_UPRIGHT_FOUR = 4 * OX_INTEGER_UPRIGHT_ROWS,  /* bytes of a four of k of these */
+    OX_INTEGER_UPRIGHT_BLOCK = 144,
+    OX_INTEGER_UPRIGHT_SIZE = 4, /* of a group */
+    OX_INTEGER_UPRIGHT_SIZES = 3
+};
+
+struct ox_integer_upright_head {
+    uint32_t n; /* entries */
+    uint8_t groups[OX_INTEGER_MIXED_COLS]
+                  [OX_INTEGER_UPRIGHT_SIZES]; /* of 4, 3 and 2, of which one may be of zeros */
+};
+
+static inline size_t ox_integer_upright_block(size_t n)
+{
+    const size_t blocks = (n + OX_INTEGER_UPRIGHT_BLOCK - 1) / OX_INTEGER_UPRIGHT_BLOCK;
+    return blocks ? (n + blocks - 1) / blocks : 0;
+}
+
 /* Depthwise: taps lie two by two, side by side; where their number is odd the weights behind the last are 0. */
 static inline size_t ox_integer_tap(size_t channels, size_t tap, size_t c)
 {

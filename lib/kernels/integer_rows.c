@@ -21,6 +21,8 @@ static size_t row_bytes(const struct ox_integer_core *k)
 
 static size_t strip_rows(const struct ox_integer_core *k)
 {
+    if (k->upright)
+        return ox_integer_upright_rows(k);
     const size_t step = k->t->mixed_rows, near = k->t->mixed_near / row_bytes(k) / step * step;
     return near < LEAST_ROWS ? LEAST_ROWS : ox_least(near, ROWS);
 }
@@ -30,9 +32,16 @@ static size_t sums_of(const struct ox_integer_core *k)
     return ROWS * PANELS * k->t->nr;
 }
 
+/* Of rows that stand upright. */
+static size_t upright_bytes(const struct ox_integer_core *k)
+{
+    return k->upright ? ox_integer_fours(k) * OX_INTEGER_UPRIGHT_FOUR : 0;
+}
+
 size_t ox_integer_rows_slot(const struct ox_integer_core *k)
 {
-    return ox_round_up(sums_of(k) + strip_rows(k) * row_bytes(k) / 4, 16);
+    const size_t rows = strip_rows(k) * row_bytes(k);
+    return ox_round_up(sums_of(k) + (rows + upright_bytes(k)) / sizeof(int32_t), 16);
 }
 
 /* What a task has. */
@@ -40,7 +49,7 @@ struct strip {
     const struct ox_integer_core *k;
     struct ox_integer_block b;
     bool bytes; /* sums become bytes before they are stored */
-    uint8_t *rows;
+    uint8_t *rows, *upright;
     int32_t *sums;
 };
 
@@ -50,8 +59,8 @@ static bool fits_float(const struct ox_integer_core *k, const struct ox_integer_
     const char *panel = b->packed;
     uint32_t most = 0, most_offset = 0;
     for (size_t j = 0; j < b->cols; j += k->t->nr, panel += k->panel) {
-        const uint32_t *counts = (const uint32_t *)(const void *)panel;
-        most = counts[2] > most ? counts[2] : most;
+        const uint32_t own = ((const uint32_t *)(const void *)panel)[k->upright ? 0 : 2];
+        most = own > most ? own : most;
     }
     for (size_t j = 0; b->end.offset && j < b->cols; j++) {
         const int32_t offset = b->end.offset[j];
@@ -64,7 +73,8 @@ static bool fits_float(const struct ox_integer_core *k, const struct ox_integer_
 static struct strip strip_of(const struct ox_integer_core *k, size_t task, size_t slot)
 {
     struct strip s = {.k = k, .b = ox_integer_block_of(k, task), .sums = k->sums + slot * k->slot};
-    s.rows = (uint8_t *)(s.sums + sums_of(k));
+    s.upright = (uint8_t *)(s.sums + sums_of(k));
+    s.rows = s.upright + upright_bytes(k);
     s.bytes = k->out_size == 1 && !s.b.end.weight_zero && fits_float(k, &s.b);
     return s;
 }
@@ -120,7 +130,8 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
     const struct ox_integer *t = k->t;
     const struct strip s = strip_of(k, task, slot);
     const struct ox_integer_block *b = &s.b;
-    const size_t most = ox_even_part(b->m1 - b->m0, strip_rows(k), t->mixed_rows);
+    const size_t step = k->upright ? OX_INTEGER_UPRIGHT_LANES : t->mixed_rows;
+    const size_t most = ox_even_part(b->m1 - b->m0, strip_rows(k), step);
     const size_t chunk = s.bytes ? b->cols : sums_of(k) / most / t->nr * t->nr;
     int32_t terms[ROWS];
     for (size_t m = b->m0, rows; m < b->m1; m += rows) {
@@ -134,10 +145,14 @@ void ox_integer_rows_run(void *core, size_t task, size_t slot)
                                          .sums = s.sums,
                                          .ld = chunk};
         mixed.a = find_rows(&s, m, rows, &mixed.a_row, terms);
+        if (k->upright) {
+            t->upright_lay(&mixed, s.upright);
+            mixed.a = s.upright;
+        }
         for (size_t j = 0; j < b->cols; j += chunk) {
             mixed.b = b->packed + j / t->nr * k->panel;
             mixed.n = ox_least(chunk, b->cols - j);
-            t->mixed(&mixed);
+            (k->upright ? t->upright : t->mixed)(&mixed);
             if (s.bytes)
                 continue;
             const struct ox_integer_end end = ox_integer_end_at(&b->end, j);

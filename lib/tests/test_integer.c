@@ -392,6 +392,38 @@ START_TEST(shallow_convolutions_are_exact)
 }
 END_TEST
 
+/* Of as many rows and columns as UPRIGHT takes, about its strips and panels, and of depths about its blocks. */
+static struct ox_conv upright_conv(struct dice *d)
+{
+    static const size_t sides[] = {4, 6, 7, 8, 14, 23}, depths[] = {16, 64, 128, 256};
+    const bool three = !dice_between(d, 0, 2);
+    struct ox_conv c = {.batch = dice_between(d, 1, 2),
+                        .groups = dice_between(d, 0, 4) ? 1 : 2,
+                        .kernel = {three ? 3 : 1, three ? 3 : 1},
+                        .dilation = {1, 1}};
+    c.in_channels = c.groups * (depths[dice_between(d, 0, 3)] + 4 * dice_between(d, 0, 4) +
+                                (dice_between(d, 0, 2) ? 0 : dice_between(d, 1, 3)));
+    c.out_channels = c.groups * (16 * dice_between(d, 2, 4) +
+                                 (dice_between(d, 0, 1) ? 0 : dice_between(d, 1, 15)));
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.stride[axis] = three ? 2 : dice_between(d, 1, 2);
+        c.pad[axis] = three ? dice_between(d, 0, 1) : 0;
+        c.out[axis] = sides[dice_between(d, 0, three ? 4 : 5)] + dice_between(d, 0, 1);
+        c.in[axis] = (c.out[axis] - 1) * c.stride[axis] + c.kernel[axis] - 2 * c.pad[axis];
+    }
+    c.in_pixel = c.in_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
+    c.out_pixel = c.out_channels + (dice_between(d, 0, 1) ? dice_between(d, 0, 5) : 0);
+    return c;
+}
+
+START_TEST(convolutions_of_upright_rows_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 73};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, upright_conv(&d));
+}
+END_TEST
+
 START_TEST(convolutions_of_many_taps_are_exact)
 {
     struct dice d = {(uint64_t)_i * 67};
@@ -643,6 +675,7 @@ int main(void)
     tcase_add_loop_test(tc, products_in_several_blocks_are_exact, 0, 20);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
+    tcase_add_loop_test(tc, convolutions_of_upright_rows_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_many_taps_are_exact, 0, 100);
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, a_right_side_that_lies_as_it_is_gives_exact_products, 0, 400);
