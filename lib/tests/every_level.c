@@ -1,5 +1,6 @@
 #include "tests/every_level.h"
 
+#include <check.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #ifndef OX_TESTS_EVERY_LEVEL_H
 #define OX_TESTS_EVERY_LEVEL_H
 
-#include <check.h>
-
 #include "kernels/cpu.h"
 #include "tests/guarded.h"
 #include "tests/run_text.h"

@@ -1,4 +1,5 @@
 /* Single operators at -O2 with all that the processor has, against -O0 in plain C: moves, picks, folds, casts and planes. */
+#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Sums of products at -O2 with all that the processor has, against -O0 in plain C. */
+#include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/every_level.h"
 #include "tests/run_suite.h"

@@ -1,4 +1,5 @@
 /* Nodes of transformers at -O2 with all that the processor has, against -O0 in plain C. */
+#include <check.h>
 #include <stdio.h>
 
 #include "tests/every_level.h"
