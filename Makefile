@@ -150,6 +150,8 @@ unit: tests
 checkkernels: tests
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit dense
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve_winograd
+	$(Q)BUILD=$(BUILD) scripts/run-tests --unit convolve_chain
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit maps
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit integer
 	$(Q)BUILD=$(BUILD) scripts/run-tests --unit bytes

@@ -70,3 +70,20 @@ void text_must_run(struct text_run *f)
 {
     ck_assert_msg(text_run_once(f) == OX_OK, "%s", f->err.message);
 }
+
+void text_expect(const struct text_run *f, size_t i, enum ox_dtype dtype, size_t n,
+                 const double *values)
+{
+    ck_assert_ptr_nonnull(f->out[i]);
+    const struct ox_tensor *tensor = ox_datum_get_tensor(f->out[i]);
+    ck_assert_ptr_nonnull(tensor);
+    ck_assert_str_eq(ox_dtype_name(tensor->dtype), ox_dtype_name(dtype));
+    ck_assert_uint_eq(tensor->n, n);
+    for (size_t k = 0; k < n; k++)
+        ck_assert_double_eq(ox_tensor_get_double(tensor, k), values[k]);
+}
+
+void text_expect_message(const struct text_run *f, const char *part)
+{
+    ck_assert_msg(strstr(f->err.message, part) != NULL, "'%s' is not in: %s", part, f->err.message);
+}

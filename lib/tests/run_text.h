@@ -34,4 +34,13 @@ void text_give_floats(struct text_run *f, int64_t n, const float *values);
 enum ox_status text_run_once(struct text_run *f);
 void text_must_run(struct text_run *f);
 
+/* Output i has n elements of that type and these values, or the test fails. */
+void text_expect(const struct text_run *f, size_t i, enum ox_dtype dtype, size_t n,
+                 const double *values);
+#define TEXT_EXPECT(f, i, dtype, ...)                                                              \
+    text_expect(f, i, dtype, sizeof(double[]){__VA_ARGS__} / sizeof(double),                       \
+                (const double[]){__VA_ARGS__})
+/* The message has `part` in it, or the test fails. */
+void text_expect_message(const struct text_run *f, const char *part);
+
 #endif
