@@ -159,6 +159,7 @@ CASES = {
     "MoEGroupRouter full": full_router,
     "GatherPacked": gather_packed,
     "GroupQueryAttention chunks": chunks,
+    "GatedAdd projected": gated_sum,
 }
 
 
