@@ -351,33 +351,50 @@ static enum ox_status fast_causal_conv(struct ox_run *r, struct ox_error *err)
 }
 
 /* Of com.microsoft: more axes, layouts and states beside. */
-static bool is_plain_causal(const struct ox_run *r)
+static const struct {
+    const char *name;
+    int64_t plain;
+} beside[] = {{"ndim", 1},
+              {"dilation", 1},
+              {"channels_last", 0},
+              {"state_window", 0},
+              {"input_channel_offset", 0},
+              {"input_channels", 0},
+              {"state_channels_last", -1},
+              {"state_length", 0},
+              {"state_update_capacity", 0}};
+
+/* The first that is not as in the standard's operator; NULL: all are. */
+static const char *find_beside(const struct ox_run *r)
 {
-    return ox_run_int(r, "ndim", 1) == 1 && ox_run_int(r, "dilation", 1) == 1 &&
-           !ox_run_int(r, "channels_last", 0) && !ox_run_int(r, "state_window", 0);
+    for (size_t i = 0; i < OX_COUNT(beside); i++)
+        if (ox_run_int(r, beside[i].name, beside[i].plain) != beside[i].plain)
+            return beside[i].name;
+    return ox_run_wants(r, 2) ? "the output state_update" : NULL;
 }
 
 static enum ox_status fast_contrib_causal(struct ox_run *r, struct ox_error *err)
 {
-    return is_plain_causal(r) ? fast_causal_conv(r, err) : OX_UNSUPPORTED;
+    return find_beside(r) ? OX_UNSUPPORTED : fast_causal_conv(r, err);
 }
 
 static enum ox_status run_contrib_causal(struct ox_run *r, struct ox_error *err)
 {
-    if (!is_plain_causal(r))
-        return ox_run_fail(r, err, OX_UNSUPPORTED,
-                           "it has more than one axis, dilation, channels last or a window of "
-                           "states");
+    const char *name = find_beside(r);
+    if (name)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "it has %s, which is not served", name);
     return run_causal_conv(r, err);
 }
 
 static void infer_contrib_causal(struct ox_infer *c)
 {
     ox_infer_same_dtype(c, 0, 0);
-    if (ox_infer_int_attr(c, "ndim", 1) == 1 && ox_infer_int_attr(c, "dilation", 1) == 1 &&
-        !ox_infer_int_attr(c, "channels_last", 0) && !ox_infer_int_attr(c, "state_window", 0))
+    bool plain = !ox_infer_wants(c, 2);
+    for (size_t i = 0; i < OX_COUNT(beside); i++)
+        plain = plain && ox_infer_int_attr(c, beside[i].name, beside[i].plain) == beside[i].plain;
+    if (plain)
         infer_causal_conv(c);
-    else
+    else if (!ox_infer_int_attr(c, "input_channels", 0))
         ox_infer_same_shape(c, 0, 0);
 }
 

@@ -84,6 +84,29 @@ START_TEST(convolutions_that_do_not_fit_are_refused)
 }
 END_TEST
 
+/* What CausalConvWithState of com.microsoft has beside the standard's operator, and here has not. */
+START_TEST(other_layouts_of_causal_convolutions_are_refused_by_name)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } cases[] = {{"dilation", 2},       {"channels_last", 1},
+                 {"state_window", 1},   {"input_channel_offset", 1},
+                 {"input_channels", 1}, {"state_channels_last", 0},
+                 {"state_length", 3},   {"state_update_capacity", 1}};
+    for (size_t i = 0; i <= OX_COUNT(cases); i++) {
+        const bool named = i < OX_COUNT(cases);
+        struct one_op *op = ms("CausalConvWithState");
+        ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 2);
+        ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 2);
+        if (named)
+            one_op_int(op, cases[i].name, cases[i].value);
+        RUN_FAILS_AS(op, named ? 2 : 3, OX_UNSUPPORTED,
+                     named ? cases[i].name : "the output state_update");
+    }
+}
+END_TEST
+
 /* ---- GatedDeltaNet ------------------------------------------------------------------------------------------------ */
 
 enum form { APART, PACKED, IN_BATCH };
@@ -430,6 +453,7 @@ int main(void)
     TCase *tcase = tcase_create("states");
     tcase_add_test(tcase, a_sequence_begins_with_its_state);
     tcase_add_test(tcase, convolutions_that_do_not_fit_are_refused);
+    tcase_add_test(tcase, other_layouts_of_causal_convolutions_are_refused_by_name);
     tcase_add_test(tcase, a_state_decays_and_is_corrected);
     tcase_add_test(tcase, gates_are_made_of_what_stands_for_decay);
     tcase_add_test(tcase, first_updates_are_kept);
