@@ -456,9 +456,15 @@ def linear_attention(r):
 
 
 def causal_conv(r):
-    b, c, k = r.size(3), r.size(4), r.size(4)
-    inputs = [r.real(b, c, r.size(6)), r.real(c, 1, k), r.choice([None, r.real(c)]), r.choice([None, r.real(b, c, k - 1)]) if k > 1 else None]
-    return inputs, {"activation": r.choice(["silu", "swish", "none"])}, 2
+    b, c, k, length, dilation = r.size(3), r.size(4), r.size(4), r.size(6), r.choice([1, 1, 2, 3])
+    last = r.flag()
+    wide = [c, *r.sizes(r.size(2, 0), 3)] if last else [c]
+    shape = lambda tokens: [b, tokens, *wide] if last else [b, c, tokens]
+    count = int(numpy.prod(wide))
+    held = (k - 1) * dilation
+    inputs = [r.real(*shape(length)), r.real(count, 1, k), r.choice([None, r.real(count)]), r.choice([None, r.real(*shape(held))]) if held else None]
+    dtype = r.choice([numpy.float32, numpy.float16])
+    return [value if value is None else value.astype(dtype) for value in inputs], {"activation": r.choice(["silu", "swish", "none"]), "dilation": dilation, "channels_last": last}, 2
 
 
 def nhwc_max_pool(r):
@@ -615,7 +621,7 @@ CASES |= {
     "LinearAttentionGate bfloat16": contrib_states.brief_gate(contrib_language.linear_gate),
 }
 BOUNDS = collections.defaultdict(lambda: 1e-5, Inverse=1e-4, CDist=1e-4, DynamicQuantizeLSTM=2e-2, QAttention=1e-4, MatMulNBits=1e-4, DynamicQuantizeMatMul=1e-4, BeamSearch=1e-4, WhisperBeamSearch=1e-4, **{"BeamSearch T5": 1e-4})
-HALF_BOUNDS = {"MRotaryEmbedding": 1e-3, "HyperConnectionPostMix": 1e-3, "VarlenCausalConvWithState": 1e-3, "GatedDeltaNet": 1e-3, "MoEGroupRouter": 1e-3, "GatherPacked": 1e-3}  # a unit in the last place of float16, in which onnxruntime rounds every step
+HALF_BOUNDS = {"MRotaryEmbedding": 1e-3, "HyperConnectionPostMix": 1e-3, "VarlenCausalConvWithState": 1e-3, "CausalConvWithState": 1e-3, "GatedDeltaNet": 1e-3, "MoEGroupRouter": 1e-3, "GatherPacked": 1e-3}  # a unit in the last place of float16, in which onnxruntime rounds every step
 
 FIRST = {"GroupQueryAttention"}  # what stands behind the last key of a cache is nobody's
 LOOSE = {"QLinearSoftmax"}  # onnxruntime's exponentials are integers of a table

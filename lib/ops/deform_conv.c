@@ -319,7 +319,7 @@ static void causal_task(void *arg, size_t from, size_t to)
         ox_fast_rows()->unary[OX_UNARY_SWISH]((to - from) * c->length, y, y, 1, 0);
 }
 
-static enum ox_status fast_causal_conv(struct ox_run *r, struct ox_error *err)
+enum ox_status ox_fast_causal_conv(struct ox_run *r, struct ox_error *err)
 {
     enum { FEW = 64, GRAIN = 2048 };
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
@@ -350,61 +350,11 @@ static enum ox_status fast_causal_conv(struct ox_run *r, struct ox_error *err)
     return ox_env_poll(r->env, err);
 }
 
-/* Of com.microsoft: more axes, layouts and states beside. */
-static const struct {
-    const char *name;
-    int64_t plain;
-} beside[] = {{"ndim", 1},
-              {"dilation", 1},
-              {"channels_last", 0},
-              {"state_window", 0},
-              {"input_channel_offset", 0},
-              {"input_channels", 0},
-              {"state_channels_last", -1},
-              {"state_length", 0},
-              {"state_update_capacity", 0}};
-
-/* The first that is not as in the standard's operator; NULL: all are. */
-static const char *find_beside(const struct ox_run *r)
-{
-    for (size_t i = 0; i < OX_COUNT(beside); i++)
-        if (ox_run_int(r, beside[i].name, beside[i].plain) != beside[i].plain)
-            return beside[i].name;
-    return ox_run_wants(r, 2) ? "the output state_update" : NULL;
-}
-
-static enum ox_status fast_contrib_causal(struct ox_run *r, struct ox_error *err)
-{
-    return find_beside(r) ? OX_UNSUPPORTED : fast_causal_conv(r, err);
-}
-
-static enum ox_status run_contrib_causal(struct ox_run *r, struct ox_error *err)
-{
-    const char *name = find_beside(r);
-    if (name)
-        return ox_run_fail(r, err, OX_UNSUPPORTED, "it has %s, which is not served", name);
-    return run_causal_conv(r, err);
-}
-
-static void infer_contrib_causal(struct ox_infer *c)
-{
-    ox_infer_same_dtype(c, 0, 0);
-    bool plain = !ox_infer_wants(c, 2);
-    for (size_t i = 0; i < OX_COUNT(beside); i++)
-        plain = plain && ox_infer_int_attr(c, beside[i].name, beside[i].plain) == beside[i].plain;
-    if (plain)
-        infer_causal_conv(c);
-    else if (!ox_infer_int_attr(c, "input_channels", 0))
-        ox_infer_same_shape(c, 0, 0);
-}
-
-const struct ox_op ox_ops_deform_conv[] = {
-    {"", "DeformConv", 19, .infer = infer_deform_conv, .run = run_deform_conv,
-     .fast = ox_fast_deform_conv},
-    {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv,
-     .fast = ox_fast_deform_conv},
-    {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv,
-     .fast = fast_causal_conv},
-    {"com.microsoft", "CausalConvWithState", 1, OX_OP_HALF, .infer = infer_contrib_causal,
-     .run = run_contrib_causal, .fast = fast_contrib_causal},
-    {0}};
+const struct ox_op ox_ops_deform_conv[] = {{"", "DeformConv", 19, .infer = infer_deform_conv,
+                                            .run = run_deform_conv, .fast = ox_fast_deform_conv},
+                                           {"", "DeformConv", 22, .infer = infer_deform_conv,
+                                            .run = run_deform_conv, .fast = ox_fast_deform_conv},
+                                           {"", "CausalConvWithState", 27, OX_OP_HALF,
+                                            .infer = infer_causal_conv, .run = run_causal_conv,
+                                            .fast = ox_fast_causal_conv},
+                                           {0}};

@@ -84,14 +84,61 @@ START_TEST(convolutions_that_do_not_fit_are_refused)
 }
 END_TEST
 
-/* What CausalConvWithState of com.microsoft has beside the standard's operator, and here has not. */
-START_TEST(other_layouts_of_causal_convolutions_are_refused_by_name)
+/* Three tokens of two channels that lie as [1, 3, 2, 1] or [1, 2, 3]; taps two tokens apart, and a window of states or none. */
+static struct one_op *causal(bool last, int64_t window)
+{
+    struct one_op *op = ms("CausalConvWithState");
+    one_op_int(op, "dilation", 2);
+    one_op_int(op, "channels_last", last);
+    one_op_int(op, "state_window", window);
+    if (last)
+        ONE_OP_IN(op, OX_FLOAT32, "1x3x2x1", 1, 10, 2, 20, 3, 30);
+    else
+        ONE_OP_IN(op, OX_FLOAT32, "1x2x3", 1, 2, 3, 10, 20, 30);
+    ONE_OP_IN(op, OX_FLOAT32, "2x1x2", 1, 2, -1, 1);
+    ONE_OP_IN(op, OX_FLOAT32, "2", 100, 0);
+    return op;
+}
+
+START_TEST(taps_stand_apart_in_either_layout)
+{
+    struct one_op *op = causal(false, 0);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x3", 0, 102, 104, 107, 10, 20, 20);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "1x2x2", 0, 2, 3, 20, 30);
+    one_op_free(op);
+    op = causal(true, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x2x1", 5, 50, 6, 60);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x3x2x1", 0, 107, -40, 110, -40, 107, 20);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "1x2x2x1", 0, 2, 20, 3, 30);
+    one_op_free(op);
+    op = causal(true, 0);
+    ONE_OP_IN(op, OX_FLOAT32, "1x2x2", 5, 50, 6, 60);
+    RUN_FAILS(op, 2, "past_state is not shaped as the input with 2 tokens");
+}
+END_TEST
+
+START_TEST(a_window_has_states_behind_the_last_tokens)
+{
+    struct one_op *op = causal(false, 4);
+    ONE_OP_IN(op, OX_FLOAT32, "4x1x2x2", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 6, 50, 60);
+    RUN_OK(op, 2);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "1x2x3", 0, 107, 110, 107, -40, -40, 20);
+    ONE_OP_OUT(op, 1, OX_FLOAT32, "4x1x2x2", 0, 0, 0, 0, 0, 6, 1, 60, 10, 1, 2, 10, 20, 2, 3, 20,
+               30);
+    one_op_free(op);
+    RUN_FAILS(causal(false, 9), 2, "state_window is 9");
+}
+END_TEST
+
+/* What a GPU alone has. */
+START_TEST(slices_of_causal_convolutions_are_refused_by_name)
 {
     static const struct {
         const char *name;
         int64_t value;
-    } cases[] = {{"dilation", 2},       {"channels_last", 1},
-                 {"state_window", 1},   {"input_channel_offset", 1},
+    } cases[] = {{"ndim", 2},           {"input_channel_offset", 1},
                  {"input_channels", 1}, {"state_channels_last", 0},
                  {"state_length", 3},   {"state_update_capacity", 1}};
     for (size_t i = 0; i <= OX_COUNT(cases); i++) {
@@ -428,6 +475,10 @@ START_TEST(shapes_of_what_comes_out)
                  "y, s, t = com.microsoft.VarlenCausalConvWithState <dilation = 2, "
                  "state_update_capacity = 3> (x, w, e, , p, c)",
                  "float32[T,4] float32[N-1,4,4] float32[N-1,3,4] ");
+    check_shapes("float[B,S,4,2] x, float[8,1,3] w",
+                 "y, s = com.microsoft.CausalConvWithState <dilation = 2, channels_last = 1, "
+                 "state_window = 3> (x, w)",
+                 "float32[B,S,4,2] float32[3,B,4,4,2] ");
     check_shapes("float16[T,2,8] q, float16[T,4,6] v, int32[3] e, float[T,4,8] g, float[T,4] b, "
                  "int32[2] c",
                  "y, s, t = com.microsoft.GatedDeltaNet <state_update_capacity = 3> "
@@ -453,7 +504,9 @@ int main(void)
     TCase *tcase = tcase_create("states");
     tcase_add_test(tcase, a_sequence_begins_with_its_state);
     tcase_add_test(tcase, convolutions_that_do_not_fit_are_refused);
-    tcase_add_test(tcase, other_layouts_of_causal_convolutions_are_refused_by_name);
+    tcase_add_test(tcase, taps_stand_apart_in_either_layout);
+    tcase_add_test(tcase, a_window_has_states_behind_the_last_tokens);
+    tcase_add_test(tcase, slices_of_causal_convolutions_are_refused_by_name);
     tcase_add_test(tcase, a_state_decays_and_is_corrected);
     tcase_add_test(tcase, gates_are_made_of_what_stands_for_decay);
     tcase_add_test(tcase, first_updates_are_kept);
