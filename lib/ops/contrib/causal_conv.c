@@ -48,6 +48,12 @@ static enum ox_status read_filters(struct ox_run *r, size_t channels, size_t bia
         return ox_run_fail(r, err, OX_INPUT, "dilation is %" PRId64, dilation);
     if (bias && (bias->rank != 1 || bias->n != channels))
         return ox_run_fail(r, err, OX_INPUT, "bias has %zu elements, not %zu", bias->n, channels);
+    return OX_OK;
+}
+
+static enum ox_status load_filters(struct ox_run *r, size_t bias_at, struct filters *f,
+                                   struct ox_error *err)
+{
     OX_TRY(ox_real_in(r, 1, &f->w, err));
     return ox_real_in(r, bias_at, &f->bias, err);
 }
@@ -60,6 +66,93 @@ static const struct ox_expr *infer_held(struct ox_infer *c)
         ox_infer_conflict(c, "dilation is %" PRId64, dilation);
     return ox_infer_mul(c, ox_infer_sub(c, ox_infer_dim(c, 1, 2), ox_infer_num(c, 1)),
                         ox_infer_num(c, dilation));
+}
+
+/* ---- In float32, a row of channels at a time ---------------------------------------------------------------------- */
+
+struct token_conv {
+    const struct filters *f;
+    size_t batch;
+    const size_t *starts; /* batch + 1 */
+    const float *x, *bias;
+    float *w;    /* [taps, channels] */
+    float *past; /* [batch, held, channels] */
+    float *y;
+};
+
+/* Place i of sequence b, of which the first `held` are its state. */
+static const float *token_at(const struct token_conv *p, size_t b, size_t i)
+{
+    const size_t channels = p->f->channels, held = p->f->held;
+    return i < held ? p->past + (b * held + i) * channels
+                    : p->x + (p->starts[b] + i - held) * channels;
+}
+
+static void token_task(void *arg, size_t from, size_t to)
+{
+    const struct token_conv *p = arg;
+    const size_t channels = p->f->channels;
+    size_t b = 0;
+    for (size_t token = from; token < to; token++) {
+        float *y = p->y + token * channels;
+        while (token >= p->starts[b + 1])
+            b++;
+        for (size_t c = 0; c < channels; c++)
+            y[c] = p->bias ? p->bias[c] : 0;
+        for (size_t j = 0; j < p->f->taps; j++) {
+            const float *x = token_at(p, b, token - p->starts[b] + j * p->f->dilation);
+            const float *w = p->w + j * channels;
+            for (size_t c = 0; c < channels; c++)
+                y[c] += w[c] * x[c];
+        }
+    }
+    float *y = p->y + from * channels;
+    if (p->f->silu)
+        ox_fast_rows()->unary[OX_UNARY_SWISH]((to - from) * channels, y, y, 1, 0);
+}
+
+/* [batch, rows, cols] to [batch, cols, rows] where `turned`; else as they are. */
+static void copy_state(bool turned, size_t batch, size_t rows, size_t cols, const float *from,
+                       float *to)
+{
+    if (!turned && batch * rows * cols > 0)
+        memcpy(to, from, batch * rows * cols * sizeof *to);
+    for (size_t b = 0; turned && b < batch; b++, from += rows * cols, to += rows * cols)
+        for (size_t row = 0; row < rows; row++)
+            for (size_t col = 0; col < cols; col++)
+                to[col * rows + row] = from[row * cols + col];
+}
+
+/* p->f, p->batch, p->starts and p->y are set. past: its states (NULL: zeros) and state: those behind (NULL: nobody wants them),
+ * channels first where `turned`. */
+static enum ox_status convolve_tokens(struct ox_run *r, struct token_conv *p, size_t bias_at,
+                                      const float *past, float *state, bool turned,
+                                      struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0), *w = ox_run_in(r, 1),
+                           *bias = ox_run_in(r, bias_at);
+    const size_t channels = p->f->channels, held = p->f->held, n = p->batch * held * channels;
+    p->x = x->data;
+    p->bias = bias ? bias->data : NULL;
+    p->w = ox_run_work(r, w->n + 1, sizeof *p->w, err);
+    p->past = p->w ? ox_run_work(r, n + 1, sizeof *p->past, err) : NULL;
+    float *behind = p->past && state ? ox_run_work(r, n + 1, sizeof *behind, err) : NULL;
+    if (!p->past || (state && !behind))
+        return err->status;
+    copy_state(true, 1, channels, p->f->taps, w->data, p->w);
+    if (past)
+        copy_state(turned, p->batch, channels, held, past, p->past);
+    else
+        memset(p->past, 0, n * sizeof *p->past);
+    ox_fast_spread(r->env, p->starts[p->batch], 2048 / (channels + 1) + 1,
+                   0.5 * (double)channels * (double)p->f->taps, token_task, p);
+    for (size_t i = 0; state && i < p->batch * held; i++) {
+        const size_t b = i / held, length = p->starts[b + 1] - p->starts[b];
+        memcpy(behind + i * channels, token_at(p, b, length + i % held), channels * sizeof *behind);
+    }
+    if (state)
+        copy_state(turned, p->batch, held, channels, behind, state);
+    return ox_env_poll(r->env, err);
 }
 
 /* ---- VarlenCausalConvWithState ------------------------------------------------------------------------------------ */
@@ -123,6 +216,7 @@ static enum ox_status run_packed_conv(struct ox_run *r, struct ox_error *err)
     size_t n_update;
     if (!ox_dims_count(3, update, &n_update))
         return ox_run_fail(r, err, OX_LIMIT, "the update is too large");
+    OX_TRY(load_filters(r, BIAS, &p.f, err));
     OX_TRY(ox_real_in(r, X, &p.x, err));
     OX_TRY(ox_real_in(r, STATE, &p.past, err));
     p.y = ox_real_scratch(r, x->n, err);
@@ -139,6 +233,32 @@ static enum ox_status run_packed_conv(struct ox_run *r, struct ox_error *err)
     if (ox_run_wants(r, 1))
         OX_TRY(ox_real_out(r, 1, past->dtype, 3, past->dims, p.state, err));
     return p.update ? ox_real_out(r, 2, x->dtype, 3, update, p.update, err) : OX_OK;
+}
+
+static enum ox_status fast_packed_conv(struct ox_run *r, struct ox_error *err)
+{
+    struct packed_conv p = {.update = NULL};
+    const struct ox_tensor *x = ox_fast_in(r, X), *past = ox_fast_in(r, STATE);
+    struct ox_tensor *y, *state = NULL, *update = NULL;
+    if (!x || !x->n || !past || !ox_fast_in(r, WEIGHT))
+        return OX_UNSUPPORTED;
+    OX_TRY(read_sizes(r, &p, err));
+    const int64_t dims[3] = {(int64_t)p.s.batch, (int64_t)p.s.capacity, x->dims[1]};
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 2, x->dims, &y, err));
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 3, past->dims, &state, err));
+    if (ox_run_wants(r, 2))
+        OX_TRY(ox_run_out(r, 2, OX_FLOAT32, 3, dims, &update, err));
+    struct token_conv t = {.f = &p.f, .batch = p.s.batch, .starts = p.s.starts, .y = y->data};
+    OX_TRY(convolve_tokens(r, &t, BIAS, past->data, state ? state->data : NULL, true, err));
+    for (size_t i = 0; update && i < p.s.batch * p.s.capacity; i++) {
+        const size_t b = i / p.s.capacity, slot = i % p.s.capacity, n = p.f.channels;
+        float *to = (float *)update->data + i * n;
+        memset(to, 0, n * sizeof *to);
+        if (slot < p.s.captured[b])
+            memcpy(to, t.x + (p.s.starts[b] + slot) * n, n * sizeof *to);
+    }
+    return OX_OK;
 }
 
 static void infer_packed_conv(struct ox_infer *c)
@@ -279,6 +399,7 @@ static enum ox_status run_causal(struct ox_run *r, struct ox_error *err)
     OX_TRY(read_causal(r, &p, &rank, dims, &n_state, err));
     if (OX_MUL_OVERFLOWS(p.batch, p.f.channels, &tasks))
         return ox_run_fail(r, err, OX_LIMIT, "too many channels");
+    OX_TRY(load_filters(r, 2, &p.f, err));
     OX_TRY(ox_real_in(r, 0, &p.x, err));
     OX_TRY(ox_real_in(r, 3, &p.past, err));
     p.y = ox_real_scratch(r, x->n, err);
@@ -294,13 +415,37 @@ static enum ox_status run_causal(struct ox_run *r, struct ox_error *err)
     return p.state ? ox_real_out(r, 1, x->dtype, rank, dims, p.state, err) : OX_OK;
 }
 
-/* The standard's form, where it is that. */
+/* Channels behind the tokens. */
+static enum ox_status fast_causal_last(struct ox_run *r, struct ox_error *err)
+{
+    struct causal_conv p = {.state = NULL};
+    struct ox_sequences s;
+    const struct ox_tensor *x = ox_fast_in(r, 0), *past = ox_run_in(r, 3);
+    struct ox_tensor *y, *state = NULL;
+    int64_t dims[OX_MOST_RANK];
+    unsigned rank = 0;
+    size_t n_state, tokens;
+    if (!x || !ox_fast_in(r, 1))
+        return OX_UNSUPPORTED;
+    OX_TRY(read_causal(r, &p, &rank, dims, &n_state, err));
+    if (!x->n || OX_MUL_OVERFLOWS(p.batch, p.length, &tokens))
+        return OX_UNSUPPORTED;
+    OX_TRY(ox_sequences_even(r, p.batch, tokens, &s, err));
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &y, err));
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_FLOAT32, rank, dims, &state, err));
+    struct token_conv t = {.f = &p.f, .batch = p.batch, .starts = s.starts, .y = y->data};
+    return convolve_tokens(r, &t, 2, past ? past->data : NULL, state ? state->data : NULL, false,
+                           err);
+}
+
 static enum ox_status fast_causal(struct ox_run *r, struct ox_error *err)
 {
-    if (find_unserved(r) || ox_run_int(r, "channels_last", 0) || ox_run_int(r, "state_window", 0) ||
-        ox_run_int(r, "dilation", 1) != 1)
+    if (find_unserved(r) || ox_run_int(r, "state_window", 0))
         return OX_UNSUPPORTED;
-    return ox_fast_causal_conv(r, err);
+    if (ox_run_int(r, "channels_last", 0))
+        return fast_causal_last(r, err);
+    return ox_run_int(r, "dilation", 1) == 1 ? ox_fast_causal_conv(r, err) : OX_UNSUPPORTED;
 }
 
 static void infer_causal(struct ox_infer *c)
@@ -344,5 +489,5 @@ const struct ox_op ox_ops_causal_conv[] = {
     {"com.microsoft", "CausalConvWithState", 1, OX_OP_HALF, .infer = infer_causal,
      .run = run_causal, .fast = fast_causal},
     {"com.microsoft", "VarlenCausalConvWithState", 1, OX_OP_HALF, .infer = infer_packed_conv,
-     .run = run_packed_conv},
+     .run = run_packed_conv, .fast = fast_packed_conv},
     {0}};
