@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "common/threads.h"
+#include "kernels/dense.h"
+#include "kernels/states.h"
 #include "ops/contrib/packed_sequences.h"
+#include "ops/fast/fast.h"
 #include "ops/infer.h"
 #include "ops/real.h"
 #include "ops/real_math.h"
@@ -59,8 +62,9 @@ static void load_key(const struct delta_net *d, const double *from, double *to)
     double squares = 1e-12;
     for (size_t i = 0; i < d->k_size; i++)
         squares += from[i] * from[i];
+    const double by = d->normalizes ? 1 / sqrt(squares) : 1;
     for (size_t i = 0; i < d->k_size; i++)
-        to[i] = d->normalizes ? from[i] / sqrt(squares) : from[i];
+        to[i] = from[i] * by;
 }
 
 /* e^g, `decay_size` of them. */
@@ -297,25 +301,47 @@ static enum ox_status read_rates(struct ox_run *r, struct delta_net *d, struct o
 
 /* ---- What goes out ------------------------------------------------------------------------------------------------ */
 
-static enum ox_status make_state(struct ox_run *r, struct delta_net *d, int64_t dims[4],
-                                 struct ox_error *err)
+static enum ox_status state_dims(struct ox_run *r, const struct delta_net *d, int64_t dims[4],
+                                 size_t *n, struct ox_error *err)
 {
     const struct ox_tensor *past = ox_run_in(r, STATE);
     const size_t sizes[4] = {d->s.batch, d->v_heads, d->v_size, d->k_size};
-    size_t n;
     for (size_t i = 0; i < 4; i++)
         dims[i] = (int64_t)sizes[i];
-    if (!ox_dims_count(4, dims, &n))
+    if (!ox_dims_count(4, dims, n))
         return ox_run_fail(r, err, OX_LIMIT, "the state is too large");
     if (past && (past->rank != 4 || memcmp(past->dims, dims, 4 * sizeof *dims) != 0))
         return ox_run_fail(r, err, OX_INPUT, "initial_state is not [%zu, %zu, %zu, %zu]", sizes[0],
                            sizes[1], sizes[2], sizes[3]);
+    return OX_OK;
+}
+
+static enum ox_status make_state(struct ox_run *r, struct delta_net *d, int64_t dims[4],
+                                 struct ox_error *err)
+{
+    const struct ox_tensor *past = ox_run_in(r, STATE);
+    size_t n;
+    OX_TRY(state_dims(r, d, dims, &n, err));
     d->state = ox_real_scratch(r, n, err);
     if (!d->state)
         return OX_NO_MEMORY;
     if (past)
         ox_real_load(past, 0, n, d->state);
     return OX_OK;
+}
+
+static void output_dims(const struct delta_net *d, const struct ox_tensor *q, int64_t dims[4])
+{
+    memcpy(dims, q->dims, d->lead * sizeof *dims);
+    dims[d->lead] = (int64_t)d->v_heads;
+    dims[d->lead + 1] = (int64_t)d->v_size;
+}
+
+static void read_scale(const struct ox_run *r, struct delta_net *d)
+{
+    d->scale = (double)ox_run_float(r, "scale", 0);
+    d->scale = d->scale == 0 ? 1 / sqrt((double)d->k_size) : d->scale;
+    d->normalizes = ox_run_int(r, "qk_l2_norm", 0) != 0;
 }
 
 static enum ox_status make_update(struct ox_run *r, struct delta_net *d, int64_t dims[2],
@@ -355,17 +381,13 @@ static enum ox_status run_delta_net(struct ox_run *r, struct ox_error *err)
     OX_TRY(read_rates(r, &d, err));
     OX_TRY(make_state(r, &d, state, err));
     OX_TRY(make_update(r, &d, update, err));
-    memcpy(dims, q->dims, d.lead * sizeof *dims);
-    dims[d.lead] = (int64_t)d.v_heads;
-    dims[d.lead + 1] = (int64_t)d.v_size;
+    output_dims(&d, q, dims);
+    read_scale(r, &d);
     if (!ox_dims_count(d.lead + 2, dims, &n) || OX_MUL_OVERFLOWS(d.k_size, 3, &d.work_room) ||
         OX_ADD_OVERFLOWS(d.work_room, d.v_size, &d.work_room) ||
         OX_MUL_OVERFLOWS(d.s.batch, d.v_heads, &tasks) ||
         OX_MUL_OVERFLOWS(tasks, d.work_room, &n_work))
         return ox_run_fail(r, err, OX_LIMIT, "the output is too large");
-    d.scale = (double)ox_run_float(r, "scale", 0);
-    d.scale = d.scale == 0 ? 1 / sqrt((double)d.k_size) : d.scale;
-    d.normalizes = ox_run_int(r, "qk_l2_norm", 0) != 0;
     d.y = ox_real_scratch(r, n, err);
     d.work = ox_real_scratch(r, n_work, err);
     if (!d.y || !d.work)
@@ -376,6 +398,152 @@ static enum ox_status run_delta_net(struct ox_run *r, struct ox_error *err)
     if (ox_run_wants(r, 1))
         OX_TRY(ox_real_out(r, 1, OX_FLOAT32, 4, state, d.state, err));
     return d.update ? ox_real_out(r, 2, OX_FLOAT32, 2, update, d.update, err) : OX_OK;
+}
+
+/* ---- In float32, some rows of the state at a time ------------------------------------------------------------------ */
+
+enum { COLS = OX_STATE_COLS };
+
+struct blocks {
+    const struct delta_net *d;
+    const struct ox_states *kernels;
+    const float *q, *k, *v, *past; /* past: NULL: zeros */
+    size_t q_step, k_step;
+    float *factors, *rates; /* of each token and head; NULL: none */
+    float *y, *state;       /* state: NULL: nobody wants it */
+    size_t n, room;         /* blocks of a head, and floats of a slot */
+    float *work;
+};
+
+/* A block of values of a head, from the first token of its sequence to the last. */
+static void block_task(void *arg, size_t i, size_t slot)
+{
+    const struct blocks *j = arg;
+    const struct delta_net *d = j->d;
+    const size_t matrix = i / j->n, first = i % j->n * COLS, b = matrix / d->v_heads,
+                 head = matrix % d->v_heads, shared = head / (d->v_heads / d->k_heads);
+    const size_t n = d->v_size - first < COLS ? d->v_size - first : COLS;
+    const size_t at = (matrix * d->v_size + first) * d->k_size;
+    float *state = j->work + slot * j->room, *v = state + d->k_size * COLS, *y = v + COLS,
+          *factor = y + COLS;
+    memset(state, 0, j->room * sizeof *state);
+    for (size_t c = 0; j->past && c < n; c++)
+        for (size_t m = 0; m < d->k_size; m++)
+            state[m * COLS + c] = j->past[at + c * d->k_size + m];
+    for (size_t m = 0; m < d->k_size; m++)
+        factor[m] = 1;
+    for (size_t token = d->s.starts[b]; token < d->s.starts[b + 1]; token++) {
+        const size_t place = token * d->v_heads + head;
+        struct ox_state_token made = {.k = j->k + token * j->k_step + shared * d->k_size,
+                                      .factor = factor,
+                                      .v = v,
+                                      .corrects = j->rates,
+                                      .rate = j->rates ? j->rates[place] : 0,
+                                      .queries = 1,
+                                      .q = j->q + token * j->q_step + shared * d->k_size,
+                                      .scale = (float)d->scale,
+                                      .y = y};
+        if (j->factors && d->decay_size > 1)
+            made.factor = j->factors + place * d->k_size;
+        for (size_t m = 0; j->factors && d->decay_size == 1 && m < d->k_size; m++)
+            factor[m] = j->factors[place];
+        memcpy(v, j->v + token * d->v_step + head * d->v_size + first, n * sizeof *v);
+        j->kernels->token(d->k_size, state, &made);
+        memcpy(j->y + place * d->v_size + first, y, n * sizeof *y);
+    }
+    for (size_t c = 0; j->state && c < n; c++)
+        for (size_t m = 0; m < d->k_size; m++)
+            j->state[at + c * d->k_size + m] = state[m * COLS + c];
+}
+
+/* [tokens, heads, size], each head of length 1. */
+static const float *normalized(struct ox_run *r, const struct delta_net *d, const double *from,
+                               size_t step, struct ox_error *err)
+{
+    const size_t heads = d->tokens * d->k_heads;
+    float *to = ox_run_work(r, heads * d->k_size, sizeof *to, err);
+    double *head = to ? ox_real_scratch(r, d->k_size, err) : NULL;
+    for (size_t i = 0; head && i < heads; i++) {
+        load_key(d, from + i / d->k_heads * step + i % d->k_heads * d->k_size, head);
+        for (size_t m = 0; m < d->k_size; m++)
+            to[i * d->k_size + m] = (float)head[m];
+    }
+    return head ? to : NULL;
+}
+
+static enum ox_status prepare_blocks(struct ox_run *r, struct blocks *j, struct ox_error *err)
+{
+    const struct delta_net *d = j->d;
+    const size_t places = d->tokens * d->v_heads;
+    const struct ox_tensor *q = ox_run_in(r, QUERY), *k = ox_run_in(r, KEY),
+                           *v = ox_run_in(r, VALUE), *past = ox_run_in(r, STATE);
+    j->q = q->data;
+    j->k = k ? k->data : j->q + (d->k - d->q);
+    j->v = v ? v->data : j->q + (d->v - d->q);
+    j->q_step = d->q_step;
+    j->k_step = d->k_step;
+    j->past = past ? past->data : NULL;
+    if (d->normalizes) {
+        j->q_step = j->k_step = d->k_heads * d->k_size;
+        j->q = normalized(r, d, d->q, d->q_step, err);
+        j->k = j->q ? normalized(r, d, d->k, d->k_step, err) : NULL;
+        if (!j->k)
+            return err->status;
+    }
+    if (d->beta && !(j->rates = ox_run_work(r, places, sizeof *j->rates, err)))
+        return err->status;
+    for (size_t i = 0; d->beta && i < places; i++)
+        j->rates[i] = (float)(d->sigmoid_beta ? ox_sigmoid(d->beta[i]) : d->beta[i]);
+    if (!d->decay)
+        return OX_OK;
+    double *factors = ox_real_scratch(r, d->decay_size, err);
+    j->factors = ox_run_work(r, places * d->decay_size, sizeof *j->factors, err);
+    if (!factors || !j->factors)
+        return err->status;
+    for (size_t i = 0; i < places; i++) {
+        load_factors(d, i / d->v_heads, i % d->v_heads, factors);
+        for (size_t m = 0; m < d->decay_size; m++)
+            j->factors[i * d->decay_size + m] = (float)factors[m];
+    }
+    return OX_OK;
+}
+
+static enum ox_status fast_delta_net(struct ox_run *r, struct ox_error *err)
+{
+    struct delta_net d = {.lead = 1};
+    struct ox_tensor *y, *state = NULL;
+    int64_t dims[4], of_state[4];
+    size_t n, n_state;
+    for (size_t i = 0; i <= STATE; i++)
+        if (i != ENDS && ox_run_has(r, i) && !ox_fast_in(r, i))
+            return OX_UNSUPPORTED;
+    if (ox_run_wants(r, 2))
+        return OX_UNSUPPORTED;
+    OX_TRY(read_heads(r, &d, err));
+    OX_TRY(read_sequences(r, &d, err));
+    OX_TRY(read_rates(r, &d, err));
+    OX_TRY(state_dims(r, &d, of_state, &n_state, err));
+    OX_TRY(make_update(r, &d, NULL, err));
+    read_scale(r, &d);
+    output_dims(&d, ox_run_in(r, QUERY), dims);
+    if (d.k_size % 2 || !ox_dims_count(d.lead + 2, dims, &n) || !n)
+        return OX_UNSUPPORTED;
+    struct blocks j = {.d = &d,
+                       .kernels = ox_states(ox_cpu()),
+                       .n = (d.v_size + COLS - 1) / COLS,
+                       .room = (d.k_size + 2) * COLS + d.k_size};
+    OX_TRY(prepare_blocks(r, &j, err));
+    j.work = ox_run_work(r, ox_slots(r->env), j.room * sizeof *j.work, err);
+    if (!j.work)
+        return err->status;
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, d.lead + 2, dims, &y, err));
+    if (ox_run_wants(r, 1))
+        OX_TRY(ox_run_out(r, 1, OX_FLOAT32, 4, of_state, &state, err));
+    j.y = y->data;
+    j.state = state ? state->data : NULL;
+    ox_spread(r->env, d.s.batch * d.v_heads * j.n,
+              12 * (double)n_state * ((double)d.tokens / (double)d.s.batch + 1), block_task, &j);
+    return ox_env_poll(r->env, err);
 }
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------- */
@@ -469,5 +637,6 @@ static void infer_delta_net(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_delta_net[] = {{"com.microsoft", "GatedDeltaNet", 1, OX_OP_HALF,
-                                          .infer = infer_delta_net, .run = run_delta_net},
+                                          .infer = infer_delta_net, .run = run_delta_net,
+                                          .fast = fast_delta_net},
                                          {0}};
