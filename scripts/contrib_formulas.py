@@ -107,6 +107,19 @@ def gated_bias(inputs, attributes):
     return single((u * (r * eco - 1) + 2) * rel)
 
 
+def to_brief(x):
+    """The nearest bfloat16, of two as near the even one."""
+    bits = numpy.asarray(x, numpy.float32).view(numpy.uint32)
+    bits = (bits + (0x7FFF + (bits >> 16 & 1))) & numpy.uint32(0xFFFF0000)
+    return bits.view(numpy.float32).astype("d")
+
+
+def gated_sum(inputs, _):
+    x, y, gate, weight = wide(inputs)[:4]
+    gate = to_brief(sigmoid(to_brief(gate @ weight)))
+    return single(to_brief(x + to_brief(y * gate)))
+
+
 def nhwc_conv(inputs, attributes):
     """Weights are (M, kH, kW, C / group)."""
     x, w, bias = wide(inputs)[:3]
@@ -133,6 +146,7 @@ def irfft(inputs, _):
 
 
 FORMULAS = {
+    "GatedAdd projected": gated_sum,
     "QLinearReduceMean": reduce_mean,
     "FusedMatMulActivation": fused_matmul,
     "BiasAdd": lambda inputs, _: single(sum(value for value in wide(inputs) if value is not None)),

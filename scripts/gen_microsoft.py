@@ -15,7 +15,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as registry
 
 from schema_tables import Param, Row, Tables, attr_of_proto, main, normalize_constraints, set_until
 
-VERSION = "1.31.1"
+VERSION = "1.32.0"
 HEADER = f"/* Written by scripts/gen_microsoft.py from onnxruntime {VERSION}. Do not edit. */"
 DOMAINS = ("com.microsoft", "com.microsoft.nchwc")
 SET_BASE = 0x4000

@@ -319,7 +319,7 @@ static void causal_task(void *arg, size_t from, size_t to)
         ox_fast_rows()->unary[OX_UNARY_SWISH]((to - from) * c->length, y, y, 1, 0);
 }
 
-static enum ox_status fast_causal_conv(struct ox_run *r, struct ox_error *err)
+enum ox_status ox_fast_causal_conv(struct ox_run *r, struct ox_error *err)
 {
     enum { FEW = 64, GRAIN = 2048 };
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
@@ -350,44 +350,11 @@ static enum ox_status fast_causal_conv(struct ox_run *r, struct ox_error *err)
     return ox_env_poll(r->env, err);
 }
 
-/* Of com.microsoft: more axes, layouts and states beside. */
-static bool is_plain_causal(const struct ox_run *r)
-{
-    return ox_run_int(r, "ndim", 1) == 1 && ox_run_int(r, "dilation", 1) == 1 &&
-           !ox_run_int(r, "channels_last", 0) && !ox_run_int(r, "state_window", 0);
-}
-
-static enum ox_status fast_contrib_causal(struct ox_run *r, struct ox_error *err)
-{
-    return is_plain_causal(r) ? fast_causal_conv(r, err) : OX_UNSUPPORTED;
-}
-
-static enum ox_status run_contrib_causal(struct ox_run *r, struct ox_error *err)
-{
-    if (!is_plain_causal(r))
-        return ox_run_fail(r, err, OX_UNSUPPORTED,
-                           "it has more than one axis, dilation, channels last or a window of "
-                           "states");
-    return run_causal_conv(r, err);
-}
-
-static void infer_contrib_causal(struct ox_infer *c)
-{
-    ox_infer_same_dtype(c, 0, 0);
-    if (ox_infer_int_attr(c, "ndim", 1) == 1 && ox_infer_int_attr(c, "dilation", 1) == 1 &&
-        !ox_infer_int_attr(c, "channels_last", 0) && !ox_infer_int_attr(c, "state_window", 0))
-        infer_causal_conv(c);
-    else
-        ox_infer_same_shape(c, 0, 0);
-}
-
-const struct ox_op ox_ops_deform_conv[] = {
-    {"", "DeformConv", 19, .infer = infer_deform_conv, .run = run_deform_conv,
-     .fast = ox_fast_deform_conv},
-    {"", "DeformConv", 22, .infer = infer_deform_conv, .run = run_deform_conv,
-     .fast = ox_fast_deform_conv},
-    {"", "CausalConvWithState", 27, OX_OP_HALF, .infer = infer_causal_conv, .run = run_causal_conv,
-     .fast = fast_causal_conv},
-    {"com.microsoft", "CausalConvWithState", 1, OX_OP_HALF, .infer = infer_contrib_causal,
-     .run = run_contrib_causal, .fast = fast_contrib_causal},
-    {0}};
+const struct ox_op ox_ops_deform_conv[] = {{"", "DeformConv", 19, .infer = infer_deform_conv,
+                                            .run = run_deform_conv, .fast = ox_fast_deform_conv},
+                                           {"", "DeformConv", 22, .infer = infer_deform_conv,
+                                            .run = run_deform_conv, .fast = ox_fast_deform_conv},
+                                           {"", "CausalConvWithState", 27, OX_OP_HALF,
+                                            .infer = infer_causal_conv, .run = run_causal_conv,
+                                            .fast = ox_fast_causal_conv},
+                                           {0}};

@@ -20,6 +20,7 @@ struct fast_case {
 
 #define DEFORM(attributes) "DeformConv <kernel_shape = [3, 3]" attributes ">"
 
+#define DELTA ", state = com.microsoft.GatedDeltaNet"
 #define CAUSAL ", state = com.microsoft.CausalConvWithState"
 
 static const struct fast_case cases[] = {
@@ -44,6 +45,20 @@ static const struct fast_case cases[] = {
      {{3, {2, 6, 9}}, {3, {6, 1, 4}}, {1, {6}}, {3, {2, 6, 3}}}},
     {CAUSAL "(a, b, , c)", 1, {{3, {3, 500, 1}}, {3, {500, 1, 4}}, {3, {3, 500, 3}}}},
     {CAUSAL "(a, b, c)", 1, {{3, {2, 40, 70}}, {3, {40, 1, 5}}, {1, {40}}}},
+    {CAUSAL " <activation = \"silu\", dilation = 2, channels_last = 1>(a, b, c, d)",
+     0,
+     {{4, {2, 9, 5, 4}}, {3, {20, 1, 4}}, {1, {20}}, {4, {2, 6, 5, 4}}}},
+    {CAUSAL " <channels_last = 1>(a, b)", 1, {{3, {3, 40, 33}}, {3, {33, 1, 5}}}},
+    {DELTA " <update_rule = \"linear\", qk_l2_norm = 1>(a, b, c, , , , d)",
+     0,
+     {{4, {2, 5, 2, 6}}, {4, {2, 5, 2, 6}}, {4, {2, 5, 4, 37}}, {4, {2, 4, 37, 6}}}},
+    {DELTA
+     " <update_rule = \"delta\", qk_l2_norm = 1, beta_activation = \"sigmoid\">(a, b, c, , , d)",
+     0,
+     {{4, {1, 9, 3, 8}}, {4, {1, 9, 3, 8}}, {4, {1, 9, 3, 64}}, {3, {1, 9, 3}}}},
+    {DELTA " <update_rule = \"gated\">(a, a, b, , c)",
+     1,
+     {{4, {3, 2, 1, 4}}, {4, {3, 2, 1, 5}}, {4, {3, 2, 1, 4}}}},
     {"com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [8, 8, 20]>(a, b, c)",
      0,
      {{3, {2, 9, 12}}, {2, {12, 36}}, {1, {36}}}},

@@ -73,6 +73,27 @@ START_TEST(a_row_is_added_by_its_gate)
 }
 END_TEST
 
+/* Products of 0.5 + 1 = 1.5 and of -1 + 0: each step rounds to 8 bits. */
+START_TEST(gates_of_rows_are_projected)
+{
+    struct one_op *op = ms("GatedAdd");
+    ONE_OP_IN(op, OX_BFLOAT16, "2x1", 1, 2);
+    ONE_OP_IN(op, OX_BFLOAT16, "2x1", 3, 0.5);
+    ONE_OP_IN(op, OX_BFLOAT16, "2x2", 1, 2, -2, 0);
+    ONE_OP_IN(op, OX_BFLOAT16, "2x1", 0.5, 0.5);
+    RUN_OK(op, 1);
+    /* sigmoid(1.5) = 0.8176 is 0.81640625, sigmoid(-1) = 0.26894 is 0.26953125. */
+    ONE_OP_OUT(op, 0, OX_BFLOAT16, "2x1", 0, 3.453125, 2.140625);
+    one_op_free(op);
+    op = gated_add(OX_FLOAT32, "2x2", "2x1");
+    ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+    RUN_FAILS_AS(op, 1, OX_UNSUPPORTED, "gate_weight is for bfloat16, not float32");
+    op = gated_add(OX_BFLOAT16, "2x2", "2x1");
+    ONE_OP_IN(op, OX_BFLOAT16, "2x1", 1, 2);
+    RUN_FAILS(op, 1, "gate and gate_weight are not");
+}
+END_TEST
+
 static struct one_op *gated_norm(const char *scale, const char *activation)
 {
     struct one_op *op = ms("GatedRMSNorm");
@@ -411,6 +432,7 @@ int main(void)
     TCase *tcase = tcase_create("language");
     tcase_add_test(tcase, silu_is_scaled_and_rounded_at_each_step);
     tcase_add_test(tcase, a_row_is_added_by_its_gate);
+    tcase_add_test(tcase, gates_of_rows_are_projected);
     tcase_add_test(tcase, norms_are_of_groups_of_the_last_axis);
     tcase_add_test(tcase, decay_and_beta_of_a_head);
     tcase_add_test(tcase, streams_are_grouped_or_flat);

@@ -55,6 +55,33 @@ START_TEST(gates_stand_between_what_they_let_through)
 }
 END_TEST
 
+/* By onnxruntime's documentation of MoE: min(gate * sigmoid(alpha * gate), limit) * (clamp(up) + beta). */
+START_TEST(activated_gates_are_limited_where_asked)
+{
+    for (int late = 0; late < 2; late++) {
+        struct one_op *op = one_op_new("com.microsoft", "MoE", 1);
+        ONE_OP_IN(op, OX_FLOAT32, "1x1", 1);
+        ONE_OP_IN(op, OX_FLOAT32, "1x1", 3);
+        ONE_OP_IN(op, OX_FLOAT32, "1x4x1", 3, -5, 0.5, 1);
+        one_op_in_none(op);
+        ONE_OP_IN(op, OX_FLOAT32, "1x1x2", 1, 10);
+        one_op_string(op, "activation_type", "swiglu");
+        one_op_int(op, "swiglu_fusion", 1);
+        one_op_float(op, "swiglu_limit", 2);
+        one_op_float(op, "activation_beta", 0.5F);
+        one_op_int(op, "swiglu_limit_after_activation", late);
+        RUN_OK(op, 1);
+        /* 3 and 0.5 through the gate: 2.8577 and 0.3112; 2: 1.7616. */
+        const double first = late ? 2 : 1.7615942, second = 0.31122967;
+        ONE_OP_OUT(op, 0, OX_FLOAT32, "1x1", 1e-6, first * -1.5 + 10 * second * 1.5);
+        one_op_free(op);
+    }
+    struct one_op *op = mixture(1, "silu", "1x2");
+    one_op_int(op, "swiglu_limit_after_activation", 1);
+    RUN_FAILS(op, 1, "swiglu_limit_after_activation of 'silu'");
+}
+END_TEST
+
 START_TEST(mixtures_that_do_not_fit_are_refused)
 {
     RUN_FAILS(mixture(3, "relu", "1x2"), 1, "k is 3 of 2 experts");
@@ -97,6 +124,29 @@ START_TEST(experts_of_codes)
 }
 END_TEST
 
+START_TEST(codes_of_other_layouts_are_refused)
+{
+    struct one_op *op = codes(4, "1x2", false);
+    for (size_t i = 11; i < 15; i++)
+        one_op_in_none(op);
+    ONE_OP_IN(op, OX_FLOAT32, "1", 1);
+    RUN_FAILS_AS(op, 1, OX_UNSUPPORTED, "input 15 is set");
+    for (int of_weights = 0; of_weights < 2; of_weights++) {
+        op = one_op_new("com.microsoft", "QMoE", 1);
+        ONE_OP_IN(op, OX_FLOAT32, "1x2", 1, 2);
+        ONE_OP_IN(op, OX_FLOAT32, "1x1", 5);
+        ONE_OP_IN(op, of_weights ? OX_FLOAT8E4M3FN : OX_UINT8, "1x2x1", 1, 2);
+        ONE_OP_IN(op, OX_FLOAT8E4M3FN, "1x2", 0.5, 0.5);
+        one_op_in_none(op);
+        ONE_OP_IN(op, of_weights ? OX_FLOAT8E4M3FN : OX_UINT8, "1x2x1", 8, 9);
+        ONE_OP_IN(op, OX_FLOAT8E4M3FN, "1x2", 2, 2);
+        RUN_FAILS_AS(op, 1, OX_UNSUPPORTED,
+                     of_weights ? "fc1 weights are float8e4m3fn"
+                                : "fc1 has scales of float8e4m3fn");
+    }
+}
+END_TEST
+
 START_TEST(codes_that_do_not_fit_are_refused)
 {
     RUN_FAILS(codes(3, "1x2", false), 1, "weights of 3 bits");
@@ -112,8 +162,10 @@ int main(void)
     tcase_add_loop_test(tcase, a_token_goes_to_the_best_expert, 0, 3);
     tcase_add_test(tcase, shares_of_all_experts_are_one);
     tcase_add_test(tcase, gates_stand_between_what_they_let_through);
+    tcase_add_test(tcase, activated_gates_are_limited_where_asked);
     tcase_add_test(tcase, mixtures_that_do_not_fit_are_refused);
     tcase_add_test(tcase, experts_of_codes);
+    tcase_add_test(tcase, codes_of_other_layouts_are_refused);
     tcase_add_test(tcase, codes_that_do_not_fit_are_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

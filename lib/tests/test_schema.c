@@ -403,7 +403,7 @@ END_TEST
 
 START_TEST(onnxruntimes_own_operators)
 {
-    ck_assert_uint_eq(count_domain("com.microsoft"), 136);
+    ck_assert_uint_eq(count_domain("com.microsoft"), 150);
     ck_assert_uint_eq(count_domain("com.microsoft.nchwc"), 8);
     ck_assert_int_eq(ox_schema_newest("com.microsoft"), 1);
     const struct ox_schema *nbits = must_find("com.microsoft", "MatMulNBits", 1);

@@ -86,9 +86,11 @@ static void apply_swiglu(const struct ox_moe *m, double *h, size_t rows)
         for (size_t i = 0; i < m->inter; i++) {
             double gate = in[m->interleaved ? 2 * i : i];
             double linear = in[m->interleaved ? 2 * i + 1 : m->inter + i];
-            gate = fmin(gate, m->limit);
+            gate = m->limits_late ? gate : fmin(gate, m->limit);
+            gate = gate / (1 + exp(-m->alpha * gate));
+            gate = m->limits_late ? fmin(gate, m->limit) : gate;
             linear = fmax(fmin(linear, m->limit), -m->limit);
-            h[row * m->inter + i] = gate / (1 + exp(-m->alpha * gate)) * (linear + m->beta);
+            h[row * m->inter + i] = gate * (linear + m->beta);
         }
     }
 }

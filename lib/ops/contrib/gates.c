@@ -70,6 +70,7 @@ static enum ox_status run_scaled_silu(struct ox_run *r, struct ox_error *err)
 
 struct gated_add {
     const struct ox_tensor *x, *y, *gate;
+    const double *gates; /* of rows, where they are projected; NULL */
     struct ox_tensor *out;
     size_t width;
 };
@@ -89,7 +90,10 @@ static void add_row(const struct gated_add *j, size_t from, size_t n)
     double x[STRETCH], y[STRETCH], gate;
     ox_real_load(j->x, from, n, x);
     ox_real_load(j->y, from, n, y);
-    ox_real_load(j->gate, from / j->width, 1, &gate);
+    if (j->gates)
+        gate = j->gates[from / j->width];
+    else
+        ox_real_load(j->gate, from / j->width, 1, &gate);
     for (size_t i = 0; i < n; i++)
         y[i] *= gate;
     ox_real_round(j->x->dtype, y, n);
@@ -112,14 +116,49 @@ static void gated_add_task(void *arg, size_t task)
     }
 }
 
+static bool same_rows(const struct ox_tensor *x, const struct ox_tensor *gate)
+{
+    return gate->rank == x->rank &&
+           memcmp(gate->dims, x->dims, (x->rank - 1) * sizeof *x->dims) == 0;
+}
+
+/* Gates of rows, gate [..., K] by gate_weight [K, 1] through a sigmoid, rounded behind either. */
+static enum ox_status project_gates(struct ox_run *r, struct gated_add *j, struct ox_error *err)
+{
+    const struct ox_tensor *x = j->x, *gate = j->gate, *weight = ox_run_in(r, 3);
+    const double *in, *weights;
+    if (x->dtype != OX_BFLOAT16 && !r->oracle)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "gate_weight is for bfloat16, not %s",
+                           ox_dtype_name(x->dtype));
+    if (!same_rows(x, gate) || weight->rank != 2 || weight->dims[1] != 1 ||
+        weight->dims[0] != gate->dims[x->rank - 1] || !weight->n)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "gate and gate_weight are not [rows of X, K] and [K, 1]");
+    const size_t rows = gate->n / weight->n;
+    double *gates = ox_real_scratch(r, rows, err);
+    if (!gates)
+        return OX_NO_MEMORY;
+    OX_TRY(ox_real_in(r, 2, &in, err));
+    OX_TRY(ox_real_in(r, 3, &weights, err));
+    for (size_t row = 0; row < rows; row++)
+        gates[row] = ox_dot(in + row * weight->n, weights, weight->n);
+    ox_real_round(x->dtype, gates, rows);
+    for (size_t row = 0; row < rows; row++)
+        gates[row] = ox_sigmoid(gates[row]);
+    ox_real_round(x->dtype, gates, rows);
+    j->gates = gates;
+    return OX_OK;
+}
+
 static enum ox_status run_gated_add(struct ox_run *r, struct ox_error *err)
 {
     struct gated_add j = {.x = ox_run_in(r, 0), .y = ox_run_in(r, 1), .gate = ox_run_in(r, 2)};
     const struct ox_tensor *x = j.x, *gate = j.gate;
     if (!x->rank || !ox_tensor_same_dims(x, j.y))
         return ox_run_fail(r, err, OX_INPUT, "X has rank %u, or Y another shape", x->rank);
-    if (gate->rank != x->rank || gate->dims[x->rank - 1] != 1 ||
-        memcmp(gate->dims, x->dims, (x->rank - 1) * sizeof *x->dims) != 0)
+    if (ox_run_has(r, 3))
+        OX_TRY(project_gates(r, &j, err));
+    else if (!same_rows(x, gate) || gate->dims[x->rank - 1] != 1)
         return ox_run_fail(r, err, OX_INPUT, "gate has not the shape of X with a last axis of 1");
     j.width = last_axis(x);
     OX_TRY(ox_run_out(r, 0, x->dtype, x->rank, x->dims, &j.out, err));

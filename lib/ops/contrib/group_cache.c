@@ -178,10 +178,11 @@ enum ox_status ox_group_cache_join(struct ox_run *r, const struct ox_group_cache
         double *to = all + plane * c->cols * c->size;
         for (size_t row = 0; row < c->held[b]; row++)
             load_row(past, &codes, plane * c->rows + row, c->size, to + row * c->size);
-        for (size_t row = 0; row < c->added && c->held[b] + row < c->cols; row++)
+        const size_t added = c->pads ? c->fresh[b] : c->added;
+        for (size_t row = 0; row < added && c->held[b] + row < c->cols; row++)
             code_row(&codes, scales, rows + b * at.batch + h * at.head + row * at.row, c->size,
                      to + (c->held[b] + row) * c->size);
-        for (size_t i = (c->held[b] + c->added) * c->size; i < c->cols * c->size; i++)
+        for (size_t i = (c->held[b] + added) * c->size; i < c->cols * c->size; i++)
             to[i] = codes.bits == 4 ? -8 : 0; /* bytes of 0 */
     }
     if (ox_run_wants(r, 1 + part))

@@ -13,6 +13,7 @@ struct ox_group_cache {
     size_t window;             /* sliding: the positions that must stay; 0: all stay */
     /* Of each batch: rows of the past that come in, new rows that count (others are padding), rows that go out. */
     size_t *held, *fresh, *left;
+    bool pads; /* padding of a chunk does not enter the cache */
 };
 
 /* Reads past_key and past_value (inputs 3 and 4) of `c->batch` x `c->heads` x rows x `c->size`: sets c->rows and c->window. */

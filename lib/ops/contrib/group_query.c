@@ -152,6 +152,8 @@ static enum ox_status run_contrib_rotary(struct ox_run *r, struct ox_error *err)
 
 /* ---- GroupQueryAttention ------------------------------------------------------------------------------------------ */
 
+enum { CHUNKS = 16 }; /* query_seqlens */
+
 struct group_query {
     struct ox_attend a;
     const double *q, *k, *v; /* as given */
@@ -196,6 +198,43 @@ static enum ox_status read_group(struct ox_run *r, struct group_query *g, struct
     return ox_real_in(r, 2, &g->v, err);
 }
 
+/* Tokens of a batch that the chunk adds, of `rows`; behind them is padding. Input 16 tells, else all that have a place. */
+static enum ox_status read_chunk(struct ox_run *r, const struct group_query *g, size_t b,
+                                 size_t *fresh, struct ox_error *err)
+{
+    const struct ox_tensor *chunks = ox_run_in(r, CHUNKS);
+    const size_t total = g->totals[b], rows = g->a.rows, most = total < rows ? total : rows;
+    *fresh = most;
+    if (!chunks)
+        return OX_OK;
+    const int64_t given = ox_tensor_get_int(chunks, b);
+    if (given < 0 || (uint64_t)given > most)
+        return ox_run_fail(r, err, OX_INPUT, "query_seqlens[%zu] is %" PRId64 ", not 0 to %zu", b,
+                           given, most);
+    *fresh = (size_t)given;
+    const size_t end = total - *fresh + rows;
+    if (!g->cache.window && end > g->cache.out_rows)
+        return ox_run_fail(r, err, OX_INPUT,
+                           "query_seqlens[%zu]: the chunk ends at %zu of %zu rows of the cache", b,
+                           end, g->cache.out_rows);
+    return OX_OK;
+}
+
+static enum ox_status check_chunks(struct ox_run *r, const struct group_query *g,
+                                   struct ox_error *err)
+{
+    const struct ox_tensor *chunks = ox_run_in(r, CHUNKS);
+    if (!chunks)
+        return OX_OK;
+    if (chunks->rank != 1 || chunks->n != g->a.batch)
+        return ox_run_fail(r, err, OX_INPUT, "query_seqlens has %zu elements for %zu batches",
+                           chunks->n, g->a.batch);
+    if (!ox_run_int(r, "causal", 1) || !ox_run_has(r, 3))
+        return ox_run_fail(r, err, OX_INPUT, "query_seqlens without %s",
+                           ox_run_has(r, 3) ? "causal" : "a past");
+    return OX_OK;
+}
+
 /* How many keys each batch has. A prompt (as many rows as keys in all) has no past; its rows beyond a batch's length are
  * padding. */
 static enum ox_status read_lengths(struct ox_run *r, struct group_query *g, struct ox_error *err)
@@ -207,24 +246,29 @@ static enum ox_status read_lengths(struct ox_run *r, struct group_query *g, stru
     if (lengths->n != batch || total->n != 1)
         return ox_run_fail(r, err, OX_INPUT, "seqlens_k has %zu elements for %zu batches",
                            lengths->n, batch);
+    OX_TRY(check_chunks(r, g, err));
+    const bool chunks = ox_run_has(r, CHUNKS);
     int64_t all = ox_tensor_get_int(total, 0);
-    if (all < (int64_t)rows || all > (int64_t)1 << 40)
+    if (all < (int64_t)rows && !(chunks && c->window))
         return ox_run_fail(r, err, OX_INPUT,
                            "total_sequence_length is %" PRId64 " for %zu new tokens", all, rows);
-    bool prompt = all == (int64_t)rows;
+    if (all < 1 || all > (int64_t)1 << 40)
+        return ox_run_fail(r, err, OX_INPUT, "total_sequence_length is %" PRId64, all);
+    bool prompt = all == (int64_t)rows && !chunks;
     for (size_t i = 0; i < OX_COUNT(lists); i++)
         if (!(*lists[i] = ox_run_scratch(r, batch, sizeof **lists[i], err)))
             return OX_NO_MEMORY;
+    c->out_rows = c->window || c->rows > (size_t)all ? c->rows : (size_t)all;
     for (size_t b = 0; b < batch; b++) {
         int64_t last = ox_tensor_get_int(lengths, b);
-        if (last < 0 || last >= all || (!prompt && last + 1 < (int64_t)rows))
+        if (last < 0 || last >= all || (!prompt && !chunks && last + 1 < (int64_t)rows))
             return ox_run_fail(r, err, OX_INPUT,
                                "seqlens_k[%zu] is %" PRId64 ", total_sequence_length %" PRId64, b,
                                last, all);
         g->totals[b] = (size_t)last + 1;
-        g->pasts[b] = prompt ? 0 : g->totals[b] - rows;
+        OX_TRY(read_chunk(r, g, b, &c->fresh[b], err));
+        g->pasts[b] = g->totals[b] - c->fresh[b];
         c->held[b] = ox_group_cache_resident(c, g->pasts[b]);
-        c->fresh[b] = g->totals[b] - g->pasts[b];
         c->left[b] = ox_group_cache_resident(c, g->totals[b]);
         g->ends[b] = c->held[b] + c->fresh[b];
         if (c->held[b] > c->rows)
@@ -233,24 +277,26 @@ static enum ox_status read_lengths(struct ox_run *r, struct group_query *g, stru
                                c->rows);
         c->cols = c->held[b] + rows > c->cols ? c->held[b] + rows : c->cols;
     }
-    c->out_rows = c->rows;
-    if (!c->window) {
-        c->cols = (size_t)all > c->rows ? (size_t)all : c->rows;
-        c->out_rows = c->cols;
-    }
+    if (!c->window)
+        c->cols = c->out_rows;
     c->added = rows;
+    c->pads = chunks;
     g->a.cols = c->cols;
     return OX_OK;
 }
 
 /* Each head to a root of its mean square of 1, times a weight an element. */
-static enum ox_status normalize(struct ox_run *r, size_t i, double *heads, size_t n, size_t size,
+static enum ox_status normalize(struct ox_run *r, bool keys, double *heads, size_t n, size_t size,
                                 struct ox_error *err)
 {
+    const size_t i = keys ? 15 : 14;
     const double *weight;
-    double epsilon = (double)ox_run_float(r, "qk_norm_epsilon", 1e-6F);
+    const char *own = keys ? "k_norm_epsilon" : "q_norm_epsilon";
+    double epsilon = (double)ox_run_float(r, own, ox_run_float(r, "qk_norm_epsilon", 1e-6F));
     if (!ox_run_has(r, i))
         return OX_OK;
+    if (ox_run_attr(r, own) && !(epsilon > 0 && isfinite(epsilon)))
+        return ox_run_fail(r, err, OX_INPUT, "%s is %g", own, epsilon);
     if (ox_run_in(r, i)->n != size)
         return ox_run_fail(r, err, OX_INPUT, "a norm of %zu weights for heads of %zu",
                            ox_run_in(r, i)->n, size);
@@ -279,7 +325,7 @@ static enum ox_status rotated(struct ox_run *r, const struct group_query *g, boo
         return OX_NO_MEMORY;
     ox_attend_gather(all, a->rows, 0, keys ? g->k : g->q, keys ? g->kv_at : g->q_at, a->batch,
                      heads, a->rows, a->size, NULL);
-    OX_TRY(normalize(r, keys ? 15 : 14, all, a->batch * heads * a->rows, a->size, err));
+    OX_TRY(normalize(r, keys, all, a->batch * heads * a->rows, a->size, err));
     *out = all;
     if (!ox_run_int(r, "do_rotary", 0))
         return OX_OK;
@@ -292,8 +338,8 @@ static enum ox_status rotated(struct ox_run *r, const struct group_query *g, boo
         for (size_t row = 0; row < a->rows; row++) {
             int64_t at =
                 ids ? ox_tensor_get_int(ids, b * a->rows + row) : (int64_t)(g->pasts[b] + row);
-            if (!ids && row >= g->totals[b]) /* padding behind a prompt */
-                at = at < (int64_t)t.positions ? at : 0;
+            if (row >= g->cache.fresh[b] && (g->cache.pads || !ids)) /* padding */
+                at = at >= 0 && at < (int64_t)t.positions ? at : 0;
             OX_TRY(check_position(r, &t, at, err));
             size_t place = (size_t)at * t.half;
             for (size_t h = 0; h < heads; h++)

@@ -34,6 +34,9 @@ static enum ox_status read_steps(struct ox_run *r, struct ox_moe_layer *l, const
     l->blocks = l->n_in / l->block;
     if (!scales)
         return ox_run_fail(r, err, OX_INPUT, "%s has no scales", p->what);
+    if (scales->dtype == OX_FLOAT8E4M3FN || scales->dtype == OX_FLOAT8E8M0)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "%s has scales of %s, those of 4-bit floats",
+                           p->what, ox_dtype_name(scales->dtype));
     OX_TRY(expect_count(r, p->what, "scales", scales, l->count * l->n_out * l->blocks, err));
     l->scales = scales;
     if (!zeros)
@@ -55,6 +58,9 @@ static enum ox_status read_layer(struct ox_run *r, struct ox_moe_layer *l, const
     size_t per_byte = l->bits ? 8 / l->bits : 1;
     l->n_out = n_out;
     l->n_in = n_in;
+    if (l->bits && w->dtype != OX_UINT8)
+        return ox_run_fail(r, err, OX_UNSUPPORTED, "%s weights are %s", p->what,
+                           ox_dtype_name(w->dtype));
     if (w->rank != 3 || (size_t)w->dims[0] != l->count || (size_t)w->dims[1] != n_out ||
         (size_t)w->dims[2] != n_in / per_byte || n_in % per_byte)
         return ox_run_fail(r, err, OX_INPUT, "%s weights are not [%zu, %zu, %zu]", p->what,
@@ -93,6 +99,9 @@ static enum ox_status read_activation(struct ox_run *r, struct ox_moe *m, struct
     m->limit = (double)ox_run_float(r, "swiglu_limit", INFINITY);
     m->activation = OX_MOE_SWIGLU;
     m->interleaved = fusion == 1;
+    m->limits_late = ox_run_int(r, "swiglu_limit_after_activation", 0) != 0;
+    if (m->limits_late && strcmp(name, "swiglu") != 0)
+        return ox_run_fail(r, err, OX_INPUT, "swiglu_limit_after_activation of '%.40s'", name);
     if (strcmp(name, "swiglu") == 0)
         return fusion == 1 || fusion == 2
                    ? OX_OK
@@ -114,6 +123,11 @@ static enum ox_status refuse(struct ox_run *r, const struct ox_moe *m, struct ox
         return ox_run_fail(r, err, OX_UNSUPPORTED, "experts have a third weight");
     if (ox_run_int(r, "use_sparse_mixer", 0))
         return ox_run_fail(r, err, OX_UNSUPPORTED, "use_sparse_mixer is set");
+    for (size_t i = 9; m->codes && i < r->n_in; i++)
+        if (ox_run_has(r, i) && (i < 11 || i == 13 || i > 14))
+            return ox_run_fail(r, err, OX_UNSUPPORTED,
+                               "input %zu is set: a third weight's, or scales beside the blocks'",
+                               i);
     if (m->codes &&
         ((type && strcmp(type, "int") != 0) || ox_run_int(r, "weights_prepacked", -1) > 0))
         return ox_run_fail(r, err, OX_UNSUPPORTED, "the weights are packed for a GPU");

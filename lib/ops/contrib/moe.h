@@ -26,6 +26,7 @@ struct ox_moe {
     enum ox_moe_activation activation;
     bool interleaved; /* swiglu: gates and what they let through */
     double alpha, beta, limit;
+    bool limits_late; /* swiglu: the limit is of the activated gate, not of what goes in */
     struct ox_moe_layer first, second;
     size_t *chosen; /* [tokens, k] */
     double *share;  /* of each of them */

@@ -55,6 +55,8 @@ enum ox_status ox_fast_conv_transpose(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_grid_sample(struct ox_run *r, struct ox_error *err);
 /* DeformConv of two axes. */
 enum ox_status ox_fast_deform_conv(struct ox_run *r, struct ox_error *err);
+/* CausalConvWithState of the standard. */
+enum ox_status ox_fast_causal_conv(struct ox_run *r, struct ox_error *err);
 /* QuantizeLinear and DequantizeLinear of integers of up to 32 bits. */
 enum ox_status ox_fast_quantize(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_fast_dequantize(struct ox_run *r, struct ox_error *err);

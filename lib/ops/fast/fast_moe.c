@@ -69,12 +69,15 @@ static void apply_swiglu(const struct work *w, const float *in, float *out)
     const struct ox_moe *m = w->m;
     const struct ox_rows *t = ox_fast_rows();
     const float limit = (float)m->limit, beta = (float)m->beta;
+    const float early = m->limits_late ? INFINITY : limit;
     for (size_t i = 0; i < m->inter; i++) {
-        w->gates[i] = fminf(in[m->interleaved ? 2 * i : i], limit);
+        w->gates[i] = fminf(in[m->interleaved ? 2 * i : i], early);
         const float up = in[m->interleaved ? 2 * i + 1 : m->inter + i];
         w->up[i] = fmaxf(fminf(up, limit), -limit) + beta;
     }
     t->unary[OX_UNARY_SWISH](m->inter, w->gates, w->gates, (float)m->alpha, 0);
+    for (size_t i = 0; m->limits_late && i < m->inter; i++)
+        w->gates[i] = fminf(w->gates[i], limit);
     t->binary[OX_BINARY_MUL][OX_ROW_BOTH](m->inter, w->gates, w->up, out);
 }
 
