@@ -51,6 +51,8 @@
 #define JOIN(a, b) LESS(a, b)
 #include "kernels/fold_tmpl.h"
 
+#include "kernels/beyond_tmpl.h"
+
 /* A bit for each of n <= 64 elements that is the value. */
 #if !defined(FOLD_RUNS_MADE) || !(defined(T_FLOAT) || T_BITS >= 32)
 INLINE uint64_t N(hits)(const T *x, size_t n, T value)

@@ -43,6 +43,13 @@ struct ox_fold {
     void (*rows)(void *acc, const void *x, size_t rows, size_t n);
 };
 
+/* From element i of a row of n on, the first that is greater (or less) than *value; NaN is greater than all numbers. n: none is. Blocks without
+ * such are passed over; the one that ends at *looked (0 at first) has been found to have one, as *value moves only towards what is sought. */
+struct ox_beyond {
+    size_t (*find)(const void *row, size_t i, size_t n, const void *value, bool greater,
+                   size_t *looked);
+};
+
 struct ox_folds {
     /* NULL: none; there are those of numbers of 32 and 64 bits, and of all integers for greatest and least. */
     const struct ox_fold *of[OX_FOLDS][OX_N_DTYPES];
@@ -50,6 +57,7 @@ struct ox_folds {
      * greatest and least, one after another. */
     void (*places[OX_N_DTYPES])(const void *x, size_t rows, size_t n, const void *values, bool last,
                                 int64_t *place);
+    const struct ox_beyond *beyond[OX_N_DTYPES]; /* of the types of greatest and least */
     /* The sums of n neighbours over `rows` rows, `stride` elements apart: y gets them before or, unless exclusive, after each. */
     void (*running_sums)(double *acc, const float *x, size_t n, size_t rows, ptrdiff_t stride,
                          bool exclusive, float *y);

@@ -57,5 +57,5 @@ static void running_sums(double *restrict acc, const float *restrict x, size_t n
              {[OX_FLOAT32] = &sum_f32, [OX_FLOAT64] = &sum_f64, WIDE_INTEGERS(&sum_in_double)},    \
          [OX_FOLD_SQUARES_IN_DOUBLE] = {WIDE(&squares_in_double)},                                 \
          [OX_FOLD_GREATEST_IN_DOUBLE] = {WIDE(&greatest_in_double)}},                              \
-            {ALL(places)}, RUNNING_SUMS,                                                           \
+            {ALL(places)}, {ALL(&beyond)}, RUNNING_SUMS,                                           \
     }

@@ -6,6 +6,7 @@
 #include "common/env.h"
 #include "common/machine.h"
 #include "kernels/dense.h"
+#include "kernels/inline.h"
 
 static int64_t aligned_dim(unsigned out_rank, unsigned rank, const int64_t *dims, unsigned axis)
 {
@@ -249,22 +250,35 @@ static size_t rows_together(const struct broadcast_job *job, const struct togeth
     return n / b->inner < rows ? n / b->inner : rows;
 }
 
+/* Of a size that the compiler knows. */
+INLINE void fill_with(char *to, const char *from, size_t n, const size_t size)
+{
+    uint64_t word = 0;
+    memcpy(&word, from, size);
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * size, &word, size);
+}
+
 /* n copies of an element. */
 static void fill(char *to, const char *from, size_t n, size_t size)
 {
-    uint32_t word;
-    if (size == 1) {
+    switch (size) {
+    case 1:
         memset(to, *from, n);
-        return;
-    }
-    if (size != sizeof word) {
+        break;
+    case 2:
+        fill_with(to, from, n, 2);
+        break;
+    case 4:
+        fill_with(to, from, n, 4);
+        break;
+    case 8:
+        fill_with(to, from, n, 8);
+        break;
+    default:
         for (size_t i = 0; i < n; i++)
             memcpy(to + i * size, from, size);
-        return;
     }
-    memcpy(&word, from, sizeof word);
-    for (size_t i = 0; i < n; i++)
-        memcpy(to + i * sizeof word, &word, sizeof word);
 }
 
 static const char *lay_down(const struct broadcast_job *job, struct together *x, unsigned k,

@@ -48,7 +48,7 @@ static void infer_topk_values(struct ox_infer *c, int64_t k)
         k < 0 || k > (int64_t)n)
         return;
     if (k > 0)
-        topk_row_i64(numbers, n, (size_t)k, largest, heap);
+        topk_row_i64(numbers, n, (size_t)k, largest, ox_folds(ox_cpu())->beyond[OX_INT64], heap);
     for (int64_t i = 0; i < k; i++) {
         values[i] = value.values[heap[i]];
         places[i] = ox_infer_num(c, heap[i]);
@@ -99,8 +99,11 @@ struct topk {
     bool largest;
     const struct ox_tensor *in;
     struct ox_tensor *values, *places;
-    void (*row)(const void *row, size_t n, size_t k, bool largest, int64_t *order);
-    const uint64_t *(*keys)(const void *row, size_t n, size_t k, bool largest, uint64_t *keys);
+    const struct ox_beyond *next;
+    void (*row)(const void *row, size_t n, size_t k, bool largest, const struct ox_beyond *next,
+                int64_t *order);
+    const uint64_t *(*keys)(const void *row, size_t n, size_t k, bool largest,
+                            const struct ox_beyond *next, uint64_t *keys);
     char *work; /* of each slot: rows that do not lie in one piece, then a heap or keys */
     size_t copy, slot;
 };
@@ -121,7 +124,7 @@ static void topk_first(const struct topk *t, const char *rows, size_t n, int64_t
                   false, order);
     for (size_t i = 0; i < n && !t->largest; i++, rows += row_bytes)
         if (is_nan(type, rows + (size_t)order[i] * size)) /* there the last in order */
-            t->row(rows, t->n, 1, false, order + i);
+            t->row(rows, t->n, 1, false, t->next, order + i);
 }
 
 static void topk_first_task(void *arg, size_t from, size_t to)
@@ -146,14 +149,14 @@ static void topk_order(const struct topk *t, const char *row, int64_t *order)
 {
     const uint64_t *keys = NULL;
     if (topk_by_keys(t))
-        keys = t->keys(row, t->n, t->k, t->largest, (uint64_t *)order);
+        keys = t->keys(row, t->n, t->k, t->largest, t->next, (uint64_t *)order);
     if (keys)
         for (size_t j = 0; j < t->k; j++)
             order[j] = (uint32_t)keys[j];
     else if (t->k == 1)
         topk_first(t, row, 1, order);
     else
-        t->row(row, t->n, t->k, t->largest, order);
+        t->row(row, t->n, t->k, t->largest, t->next, order);
 }
 
 /* Units are tasks of one outer index each where inner > 1, else of whole rows. */
@@ -200,13 +203,16 @@ static void topk_divide(struct topk *t, size_t size)
 static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_error *err)
 {
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
+                                              const struct ox_beyond *,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
-    static const uint64_t *(*const by_keys[OX_N_DTYPES])(
-        const void *, size_t, size_t, bool, uint64_t *) = {OX_KERNELS_NUMBER(topk_keys)};
+    static const uint64_t *(*const by_keys[OX_N_DTYPES])(const void *, size_t, size_t, bool,
+                                                         const struct ox_beyond *, uint64_t *) = {
+        OX_KERNELS_NUMBER(topk_keys)};
     enum { A_ROW = 10 }; /* elements that a row costs besides its own */
     const double flops_an_element = topk_by_keys(t) ? 300 : 100; /* in which ox_spread() counts */
     t->row = kernels[t->in->dtype];
     t->keys = by_keys[t->in->dtype];
+    t->next = ox_folds(ox_cpu())->beyond[t->in->dtype];
     if (!t->row)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(t->in->dtype));
     if (t->n == 1) {

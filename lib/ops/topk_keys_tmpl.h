@@ -1,11 +1,36 @@
 /* The first of a row by 64-bit keys, where they are not few; stamped a type, after topk_tmpl.h. */
 #include "ops/key_order_tmpl.h"
 
-/* Keys whose order is that of topk_before(), but of doubles that have the upper half of their order in common. */
-static inline uint64_t N(topk_key)(const T *row, size_t i, T least, bool largest)
+/* Keys whose order is that of topk_before(), but of doubles that have the upper half of their order in common. Of integers of 64 bits the
+ * distances from the worst of those looked at first: what comes later is better. False: it is too far. */
+static inline bool N(topk_key)(const T *row, size_t i, T worst, bool largest, uint64_t *key)
 {
-    const uint32_t order = N(key_order)(row[i], least);
-    return (uint64_t)(largest ? ~order : order) << 32 | i;
+#if defined(T_BITS) && T_BITS == 64
+    const W order = largest ? (W)row[i] - (W)worst : (W)worst - (W)row[i];
+    *key = (uint64_t) ~(uint32_t)order << 32 | i;
+    return order <= UINT32_MAX;
+#else
+    const uint32_t order = N(key_order)(row[i], worst);
+    *key = (uint64_t)(largest ? ~order : order) << 32 | i;
+    return true;
+#endif
+}
+
+static inline T N(topk_worst)(const T *row, size_t n, bool largest)
+{
+    (void)row;
+    (void)n;
+    (void)largest;
+#if defined(T_FLOAT)
+    return 0;
+#elif T_BITS == 64
+    T worst = row[0];
+    for (size_t i = 1; i < n; i++)
+        worst = (largest ? row[i] < worst : row[i] > worst) ? row[i] : worst;
+    return worst;
+#else
+    return T_MIN;
+#endif
 }
 
 /* Puts neighbours in order whose keys do not tell them apart. False: there are too many of them. */
@@ -31,17 +56,16 @@ static bool N(topk_settle)(const T *row, uint64_t *keys, size_t n, bool largest)
 /* Keys of the first k of a row, in order; NULL: keys do not tell its elements apart. Those that may be among them gather behind the best k of
  * all before; when there is no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
 static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bool largest,
-                                    uint64_t *keys)
+                                    const struct ox_beyond *next, uint64_t *keys)
 {
     const T *row = data;
     const size_t room = topk_room(n_row, k);
     uint64_t *work = keys + room;
+    const T worst = N(topk_worst)(row, room, largest);
     size_t n = 0;
-    T least;
-    if (!N(key_least)(row, n_row, &least))
-        return NULL;
     for (; n < room; n++)
-        keys[n] = N(topk_key)(row, n, least, largest);
+        if (!N(topk_key)(row, n, worst, largest, &keys[n]))
+            return NULL;
     for (size_t i = n, looked = 0;;) {
         uint64_t *sorted = ox_keys_sort(keys, n, work);
         work = sorted == keys ? work : keys;
@@ -51,10 +75,11 @@ static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bo
         n = k;
         const T last = row[(uint32_t)keys[k - 1]];
         for (; n < room; i++) {
-            i = N(topk_next)(row, i, n_row, last, largest, &looked);
+            i = next->find(row, i, n_row, &last, largest, &looked);
             if (i == n_row)
                 break;
-            keys[n++] = N(topk_key)(row, i, least, largest);
+            if (!N(topk_key)(row, i, worst, largest, &keys[n++]))
+                return NULL;
         }
         if (n == k)
             return keys;

@@ -33,65 +33,15 @@ static void N(topk_sink)(const T *row, int64_t *heap, size_t n, size_t at, bool 
     heap[at] = moving;
 }
 
-/* Whether x goes before `last`, of which it is known whether it is a number: one comparison an element. */
-#ifdef T_FLOAT
-#define GOES_BEFORE(x) (largest ? !((x) <= last) : nan ? (x) == (x) : (x) < last)
-#else
-#define GOES_BEFORE(x) (largest ? (x) > last : (x) < last)
-#endif
-enum { N(TOPK_BLOCK) = 32 };
-
-/* The first of n elements that does; n: none does. */
-static inline __attribute__((always_inline)) size_t N(topk_find)(const T *x, size_t n, T last,
-                                                                 bool largest, bool nan)
-{
-    size_t i = 0;
-    (void)nan;
-    while (i < n && !GOES_BEFORE(x[i]))
-        i++;
-    return i;
-}
-
-static inline __attribute__((always_inline)) size_t
-N(topk_scan)(const T *row, size_t i, size_t n, T last, bool largest, bool nan, size_t *looked)
-{
-    for (;;) {
-        const size_t end = i < *looked ? *looked : i;
-        i += N(topk_find)(row + i, end - i, last, largest, nan);
-        if (i < end || i == n)
-            return i;
-        *looked = n;
-        for (; n - i > N(TOPK_BLOCK); i += N(TOPK_BLOCK)) {
-            int any = 0;
-            for (size_t k = 0; k < N(TOPK_BLOCK); k++)
-                any |= GOES_BEFORE(row[i + k]);
-            if (any) {
-                *looked = i + N(TOPK_BLOCK);
-                break;
-            }
-        }
-    }
-}
-
-/* From i on, the first element that goes before `last`, the worst of the best so far; n: none. Blocks without such are passed over; the one
- * that ends at *looked (0 at first) has been found to have one. */
-static size_t N(topk_next)(const T *row, size_t i, size_t n, T last, bool largest, size_t *looked)
-{
-    const bool nan = SELECT_NAN(last);
-    if (largest)
-        return nan ? n : N(topk_scan)(row, i, n, last, true, false, looked);
-    return nan ? N(topk_scan)(row, i, n, last, false, true, looked)
-               : N(topk_scan)(row, i, n, last, false, false, looked);
-}
-
 /* topk_row() of few: a sorted list. */
-static void N(topk_list)(const T *row, size_t n, size_t k, bool largest, int64_t *order)
+static void N(topk_list)(const T *row, size_t n, size_t k, bool largest,
+                         const struct ox_beyond *next, int64_t *order)
 {
     T values[FEW];
     size_t kept = 0, looked = 0;
     for (size_t i = 0; i < n; i++) {
         if (kept == k)
-            i = N(topk_next)(row, i, n, values[k - 1], largest, &looked);
+            i = next->find(row, i, n, &values[k - 1], largest, &looked);
         if (i == n)
             break;
         const T x = row[i];
@@ -106,12 +56,13 @@ static void N(topk_list)(const T *row, size_t n, size_t k, bool largest, int64_t
 }
 
 /* Indices of the first k >= 1 of the n elements of a row, in order. */
-static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int64_t *heap)
+static void N(topk_row)(const void *data, size_t n, size_t k, bool largest,
+                        const struct ox_beyond *next, int64_t *heap)
 {
     const T *row = data;
 
     if (k <= FEW) {
-        N(topk_list)(row, n, k, largest, heap);
+        N(topk_list)(row, n, k, largest, next, heap);
         return;
     }
     for (size_t i = 0; i < k; i++)
@@ -119,7 +70,7 @@ static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int6
     for (size_t i = k / 2; i-- > 0;)
         N(topk_sink)(row, heap, k, i, largest);
     for (size_t i = k, looked = 0; i < n; i++) {
-        i = N(topk_next)(row, i, n, row[heap[0]], largest, &looked);
+        i = next->find(row, i, n, &row[heap[0]], largest, &looked);
         if (i == n)
             break;
         heap[0] = (int64_t)i;
@@ -137,4 +88,3 @@ static void N(topk_row)(const void *data, size_t n, size_t k, bool largest, int6
 #undef SELECT_LESS
 #undef SELECT_NAN
 #undef SELECT_FIRST
-#undef GOES_BEFORE

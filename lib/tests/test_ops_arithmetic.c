@@ -466,10 +466,32 @@ START_TEST(swiglu_gates)
 }
 END_TEST
 
+/* Short rows are taken together, what they repeat laid down. */
+START_TEST(columns_of_every_size_are_spread)
+{
+    enum { ROWS = 9, COLS = 5 };
+    static const enum ox_dtype types[] = {OX_INT8, OX_INT16, OX_FLOAT32, OX_INT64, OX_FLOAT64};
+    double x[ROWS * COLS], column[ROWS], want[ROWS * COLS];
+    for (size_t i = 0; i < OX_COUNT(x); i++) {
+        x[i] = (double)(i * 37 % 41);
+        column[i / COLS] = (double)(i / COLS * 5) - 20;
+        want[i] = x[i] + column[i / COLS];
+    }
+    struct one_op *op = one_op_new("", "Add", 14);
+    one_op_in(op, types[_i], "9x5", x, OX_COUNT(x));
+    one_op_in(op, types[_i], "9x1", column, ROWS);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        ck_assert_double_eq(ox_tensor_get_double(one_op_out(op, 0), i), want[i]);
+    one_op_free(op);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops_arithmetic");
     TCase *tcase = tcase_create("arithmetic");
+    tcase_add_loop_test(tcase, columns_of_every_size_are_spread, 0, 5);
     tcase_add_test(tcase, arithmetic_covers_every_type);
     tcase_add_test(tcase, integers_wrap);
     tcase_add_test(tcase, integer_division_truncates_and_never_traps);

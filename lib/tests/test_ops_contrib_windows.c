@@ -4,6 +4,7 @@
 #include "tests/expect_op.h"
 #include "tests/run_op.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 #define SIXTEEN 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 
@@ -76,6 +77,41 @@ START_TEST(pads_are_an_input)
 }
 END_TEST
 
+/* -O2 against -O0, where pads come as the model runs. */
+START_TEST(pads_of_products_abreast)
+{
+    enum { CHANNELS = 3, SIZE = 7, WEIGHTS = CHANNELS * 4 * 9 };
+    static const char text[] =
+        "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> g (float[1, 3, 7, 7] "
+        "x, "
+        "float[3, 4, 3, 3] w, int64[4] p) => (float[N, M, H, W] y) "
+        "{ y = com.microsoft.ConvTransposeWithDynamicPads <strides = [2, 2]> (x, w, p) }";
+    static const int64_t pads[] = {1, 0, 0, 1};
+    float x[CHANNELS * SIZE * SIZE], w[WEIGHTS];
+    struct text_run f[2];
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        x[i] = (float)(i * 37 % 41) / 16 - 1;
+    for (size_t i = 0; i < WEIGHTS; i++)
+        w[i] = (float)(i * 29 % 31) / 16 - 1;
+    for (int k = 0; k < 2; k++) {
+        const struct ox_run_options options = {.level = 2 * k};
+        text_must_plan(&f[k], text, &options);
+        text_give(&f[k], OX_FLOAT32, 4, (const int64_t[]){1, CHANNELS, SIZE, SIZE}, x);
+        text_give(&f[k], OX_FLOAT32, 4, (const int64_t[]){CHANNELS, 4, 3, 3}, w);
+        text_give(&f[k], OX_INT64, 1, (const int64_t[]){4}, pads);
+        text_must_run(&f[k]);
+    }
+    const struct ox_tensor *slow = ox_datum_get_tensor(f[0].out[0]);
+    const struct ox_tensor *fast = ox_datum_get_tensor(f[1].out[0]);
+    ck_assert_uint_eq(slow->n, 4 * 14 * 14);
+    ck_assert_uint_eq(fast->n, slow->n);
+    for (size_t i = 0; i < slow->n; i++)
+        ck_assert_double_eq_tol(ox_tensor_get_double(slow, i), ox_tensor_get_double(fast, i), 1e-5);
+    text_close(&f[0]);
+    text_close(&f[1]);
+}
+END_TEST
+
 static struct one_op *masked(const char *mask, double at_0)
 {
     struct one_op *op = ms("MaxpoolWithMask");
@@ -115,6 +151,7 @@ int main(void)
     TCase *tcase = tcase_create("windows");
     tcase_add_test(tcase, slices_stand_side_by_side);
     tcase_add_test(tcase, pads_are_an_input);
+    tcase_add_test(tcase, pads_of_products_abreast);
     tcase_add_test(tcase, windows_end_at_the_mask);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -396,16 +396,16 @@ static size_t write_floats(char *to, size_t room, const char *name, size_t n, si
     return at + (size_t)snprintf(to + at, room - at, "]");
 }
 
-/* Of a stretch of vectors and more, and more features than are taken in at a time: -O2 works vectors side by side. Rows of a wrong
+/* Of a stretch of vectors and more, and more rows than are taken in at a time: -O2 works vectors side by side. Rows of a wrong
  * width come first, from which nothing may stay. */
 START_TEST(support_vectors_at_every_level)
 {
     static const char *const kernels[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
-    const size_t n = _i / 4 % 2 ? 300 : 6, cols = 9, rows = 5;
+    const size_t n = _i / 4 % 2 ? 300 : 6, cols = 9, rows = 17;
     const size_t classes = _i / 8 ? (size_t)_i / 8 + 1 : 0, columns = classes ? classes : 1;
     const bool classifies = classes > 0;
     static char text[1 << 16];
-    static float x[5 * 18];
+    static float x[17 * 18];
     struct text_run f[2];
     size_t at = (size_t)snprintf(
         text, sizeof text,

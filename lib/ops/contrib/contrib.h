@@ -13,6 +13,10 @@ enum ox_status ox_run_standard(struct ox_run *r, const char *name, int64_t opset
 enum ox_status ox_run_standard_on(struct ox_run *r, const char *name, int64_t opset,
                                   const struct ox_tensor *const *in, size_t n_in,
                                   struct ox_error *err);
+/* Its fast form, OX_UNSUPPORTED where that is not for this node. */
+enum ox_status ox_fast_standard_on(struct ox_run *r, const char *name, int64_t opset,
+                                   const struct ox_tensor *const *in, size_t n_in,
+                                   struct ox_error *err);
 /* The standard's operator on other inputs (NULL: omitted), with this node's attributes. *out is the first output, new; the
  * caller releases it. */
 enum ox_status ox_call_standard(struct ox_run *r, const char *name, int64_t opset,

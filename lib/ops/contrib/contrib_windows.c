@@ -86,7 +86,7 @@ static enum ox_status with_pads(struct ox_run *r, const struct ox_tensor *pads,
     return OX_OK;
 }
 
-static enum ox_status run_dynamic_pads(struct ox_run *r, struct ox_error *err)
+static enum ox_status dynamic_pads(struct ox_run *r, bool quick, struct ox_error *err)
 {
     const struct ox_tensor *in[] = {ox_run_in(r, 0), ox_run_in(r, 1), ox_run_in(r, 3)};
     const struct ox_tensor *pads = ox_run_in(r, 2);
@@ -95,8 +95,20 @@ static enum ox_status run_dynamic_pads(struct ox_run *r, struct ox_error *err)
     if (!pads || in[0]->rank < 3 || pads->n != 2 * ((size_t)in[0]->rank - 2))
         return ox_run_fail(r, err, OX_INPUT, "Pads has not two values for each spatial axis");
     OX_TRY(with_pads(r, pads, &node, err));
+    node.op_type = "ConvTranspose";
     inner.node = &node;
-    return ox_run_standard_on(&inner, "ConvTranspose", 11, in, 3, err);
+    return quick ? ox_fast_standard_on(&inner, node.op_type, 11, in, 3, err)
+                 : ox_run_standard_on(&inner, node.op_type, 11, in, 3, err);
+}
+
+static enum ox_status run_dynamic_pads(struct ox_run *r, struct ox_error *err)
+{
+    return dynamic_pads(r, false, err);
+}
+
+static enum ox_status fast_dynamic_pads(struct ox_run *r, struct ox_error *err)
+{
+    return dynamic_pads(r, true, err);
 }
 
 static void infer_dynamic_pads(struct ox_infer *c)
@@ -246,7 +258,8 @@ static void infer_masked_pool(struct ox_infer *c)
 #define MS "com.microsoft"
 
 const struct ox_op ox_ops_contrib_windows[] = {
-    {MS, "ConvTransposeWithDynamicPads", 1, .infer = infer_dynamic_pads, .run = run_dynamic_pads},
+    {MS, "ConvTransposeWithDynamicPads", 1, .infer = infer_dynamic_pads, .run = run_dynamic_pads,
+     .fast = fast_dynamic_pads},
     {MS, "MaxpoolWithMask", 1, .infer = infer_masked_pool, .run = run_masked_pool},
     {MS, "UnfoldTensor", 1, OX_OP_HALF, .infer = infer_unfold, .run = run_unfold},
     {0}};

@@ -1,4 +1,5 @@
 /* Normalizer: features of a row divided by their greatest, their sum or their length. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -95,7 +96,7 @@ INLINE void normalize_columns(enum norm norm, size_t rows, size_t n, const float
     }
 }
 
-enum { LONG_ROW = 8 };
+enum { LONG_ROW = 8, LONGER_ROW = 32, TOGETHER = 64 };
 
 /* Long rows by what a float holds; false: their sum is beyond that. */
 static bool normalize_long(size_t n, const float *x, float *y)
@@ -112,21 +113,43 @@ static bool normalize_long(size_t n, const float *x, float *y)
 /* By the greatest elements of rows together. NaN is not one here, other than in the fold. */
 static void normalize_by_greatest(size_t rows, size_t n, const float *x, float *y)
 {
-    enum { TOGETHER = 64 };
     const struct ox_fold *greatest = ox_folds(ox_cpu())->of[OX_FOLD_GREATEST][OX_FLOAT32];
-    const struct ox_rows *t = ox_fast_rows();
-    float by[TOGETHER];
-    for (size_t row = 0; row < rows; row++, x += n, y += n) {
-        const size_t which = row % TOGETHER, left = rows - row;
-        if (which == 0) {
-            greatest->start(by, left < TOGETHER ? left : TOGETHER);
-            greatest->rows(by, x, left < TOGETHER ? left : TOGETHER, n);
+    for (size_t some; rows > 0; rows -= some, x += some * n, y += some * n) {
+        float by[TOGETHER];
+        int nan = 0;
+        some = rows < TOGETHER ? rows : TOGETHER;
+        greatest->start(by, some);
+        greatest->rows(by, x, some, n);
+        for (size_t i = 0; i < some; i++) {
+            by[i] = by[i] == 0 ? 1 : by[i];
+            nan |= by[i] != by[i];
         }
-        by[which] = by[which] == 0 ? 1 : by[which];
-        if (isnan(by[which]))
-            normalize_rows(NORM_MAX, 1, n, x, y);
+        if (nan)
+            normalize_rows(NORM_MAX, some, n, x, y);
         else
-            t->binary[OX_BINARY_DIV][OX_ROW_RIGHT_ONE](n, x, by + which, y);
+            ox_fast_divide_rows(some, n, x, by, y);
+    }
+}
+
+/* By the sums of rows together; those that are no floats of full precision are divided by in double. */
+static void normalize_by_sums(size_t rows, size_t n, const float *x, float *y)
+{
+    const struct ox_fold *sums = ox_folds(ox_cpu())->of[OX_FOLD_SUM_OF_ABS][OX_FLOAT32];
+    for (size_t some; rows > 0; rows -= some, x += some * n, y += some * n) {
+        double sum[TOGETHER];
+        float by[TOGETHER];
+        int plain = 1;
+        some = rows < TOGETHER ? rows : TOGETHER;
+        sums->start(sum, some);
+        sums->rows(sum, x, some, n);
+        for (size_t i = 0; i < some; i++) {
+            by[i] = sum[i] == 0 ? 1 : (float)sum[i];
+            plain &= (by[i] >= FLT_MIN) & (by[i] <= FLT_MAX);
+        }
+        if (plain)
+            ox_fast_divide_rows(some, n, x, by, y);
+        else
+            normalize_rows(NORM_L1, some, n, x, y);
     }
 }
 
@@ -144,6 +167,8 @@ static void normalize_floats(void *arg, size_t from, size_t to)
         normalize_columns(NORM_MAX, to - from, n, x, y);
     } else if (s->norm == NORM_MAX) {
         normalize_by_greatest(to - from, n, x, y);
+    } else if (n < LONGER_ROW) {
+        normalize_by_sums(to - from, n, x, y);
     } else {
         for (size_t row = from; row < to; row++, x += n, y += n)
             if (!normalize_long(n, x, y))

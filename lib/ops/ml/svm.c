@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/compute.h"
+#include "kernels/dense.h"
 #include "ops/fast/fast.h"
 
 enum ox_status ox_svm_floats(struct ox_run *r, const char *name, const double **out, size_t *n,
@@ -61,22 +63,35 @@ enum ox_status ox_svm_read(struct ox_run *r, struct ox_svm *s, struct ox_error *
                            n_vectors, s->n_vectors, s->rows.cols);
     if (s->n_rho == 0)
         return ox_run_fail(r, err, OX_INPUT, "attribute rho has no elements");
-    s->x = ox_real_all(r, s->rows.x, err);
-    return s->x || !s->rows.x->n ? OX_OK : OX_NO_MEMORY;
+    return OX_OK;
 }
 
 /* Kernels of OX_SVM_RBF are all near each other and their sums cancel: they stay in double. */
-static void turn(enum ox_svm_kernel kernel, size_t n, size_t cols, const float *vectors, void *to)
+static void turn(size_t n, size_t cols, const float *vectors, double *to)
 {
-    double *wide = to;
-    float *narrow = to;
     for (size_t c = 0; c < cols; c++)
-        for (size_t v = 0; v < n; v++) {
-            if (kernel == OX_SVM_RBF)
-                wide[c * n + v] = (double)vectors[v * cols + c];
-            else
-                narrow[c * n + v] = vectors[v * cols + c];
-        }
+        for (size_t v = 0; v < n; v++)
+            to[c * n + v] = (double)vectors[v * cols + c];
+}
+
+/* Bytes of what lay_out() makes; SIZE_MAX when they overflow. */
+static size_t laid_out(enum ox_svm_kernel kernel, size_t n, size_t cols)
+{
+    size_t floats =
+        kernel == OX_SVM_RBF ? n * cols : ox_dense_packed(ox_compute(ox_cpu()), cols, n);
+    return floats > SIZE_MAX / sizeof(double)
+               ? SIZE_MAX
+               : floats * (kernel == OX_SVM_RBF ? sizeof(double) : sizeof(float));
+}
+
+static void lay_out(struct ox_run *r, enum ox_svm_kernel kernel, size_t n, size_t cols, void *to)
+{
+    size_t n_floats;
+    const float *vectors = ox_run_floats(r, "support_vectors", &n_floats);
+    if (kernel == OX_SVM_RBF)
+        turn(n, cols, vectors, to);
+    else
+        ox_dense_pack(ox_compute(ox_cpu()), r->env, cols, n, vectors, OX_WEIGHT_F32, 1, cols, to);
 }
 
 /* What prepare() leaves: they are right for rows of so many columns. */
@@ -152,7 +167,25 @@ static enum ox_status take_planes(struct ox_run *r, struct ox_svm *s, const stru
     return OX_OK;
 }
 
-enum ox_status ox_svm_take_vectors(struct ox_run *r, struct ox_svm *s, bool quick,
+/* In double, or in float32 beside packed vectors. */
+static enum ox_status take_rows(struct ox_run *r, struct ox_svm *s, struct ox_error *err)
+{
+    const struct ox_tensor *x = s->rows.x;
+    if (s->packed && x->dtype == OX_FLOAT32) {
+        s->narrow = x->data;
+        return OX_OK;
+    }
+    s->x = ox_real_all(r, x, err);
+    float *narrow = s->packed ? ox_run_scratch(r, x->n + 1, sizeof *narrow, err) : NULL;
+    if ((x->n && !s->x) || (s->packed && !narrow))
+        return OX_NO_MEMORY;
+    for (size_t i = 0; s->packed && i < x->n; i++)
+        narrow[i] = (float)s->x[i];
+    s->narrow = narrow;
+    return OX_OK;
+}
+
+static enum ox_status take_vectors(struct ox_run *r, struct ox_svm *s, bool quick,
                                    struct ox_error *err)
 {
     const size_t n = s->n_vectors, cols = s->rows.cols;
@@ -160,22 +193,30 @@ enum ox_status ox_svm_take_vectors(struct ox_run *r, struct ox_svm *s, bool quic
     struct linear l;
     if (quick && n && s->kernel == OX_SVM_LINEAR && find_linear(r, cols, &l))
         return take_planes(r, s, &l, err);
-    if (!quick || s->kernel == OX_SVM_LINEAR || !n)
+    const bool wide = s->kernel == OX_SVM_RBF; /* a tile's scale of 0 stands for 1 */
+    if (!quick || s->kernel == OX_SVM_LINEAR || !n || (!wide && s->gamma == 0))
         return ox_svm_floats(r, "support_vectors", &s->vectors, &n_floats, err);
     const struct turned *kept = ox_run_state(r);
-    const void *turned = kept && kept->cols == cols ? kept->vectors : NULL;
-    if (!turned) {
-        void *fresh = ox_run_scratch(r, n * cols + 1, sizeof(double), err);
+    const void *laid = kept && kept->cols == cols ? kept->vectors : NULL;
+    if (!laid) {
+        const size_t bytes = laid_out(s->kernel, n, cols);
+        void *fresh = ox_run_scratch(r, bytes / sizeof(double) + 1, sizeof(double), err);
         if (!fresh)
             return OX_NO_MEMORY;
-        turn(s->kernel, n, cols, ox_run_floats(r, "support_vectors", &n_floats), fresh);
-        turned = fresh;
+        lay_out(r, s->kernel, n, cols, fresh);
+        laid = fresh;
     }
-    if (s->kernel == OX_SVM_RBF)
-        s->turned_wide = turned;
+    if (wide)
+        s->turned_wide = laid;
     else
-        s->turned = turned;
+        s->packed = laid;
     return OX_OK;
+}
+
+enum ox_status ox_svm_take(struct ox_run *r, struct ox_svm *s, bool quick, struct ox_error *err)
+{
+    OX_TRY(take_vectors(r, s, quick, err));
+    return take_rows(r, s, err);
 }
 
 /* Turns or sums the vectors once; what is wrong with them is told where they are used. */
@@ -185,20 +226,24 @@ enum ox_status ox_svm_prepare(struct ox_run *r, struct ox_error *err)
     const size_t cols = x->rank ? (size_t)x->dims[x->rank - 1] : 0;
     enum ox_svm_kernel kernel;
     size_t n_floats;
-    const float *vectors = ox_run_floats(r, "support_vectors", &n_floats);
     struct linear l;
+    (void)ox_run_floats(r, "support_vectors", &n_floats);
     if (r->once || !find_kernel(r, &kernel) || !cols || !n_floats || n_floats % cols ||
         (kernel == OX_SVM_LINEAR && !find_linear(r, cols, &l)))
         return OX_OK;
-    const size_t n_kept = kernel == OX_SVM_LINEAR ? l.planes * cols : n_floats;
-    struct turned *kept = ox_run_keep(r, sizeof *kept + n_kept * sizeof(double), err);
+    const size_t n = n_floats / cols, bytes = kernel == OX_SVM_LINEAR
+                                                  ? l.planes * cols * sizeof(double)
+                                                  : laid_out(kernel, n, cols);
+    if (bytes > SIZE_MAX - sizeof(struct turned))
+        return ox_no_memory(err);
+    struct turned *kept = ox_run_keep(r, sizeof *kept + bytes, err);
     if (!kept)
         return OX_NO_MEMORY;
     kept->cols = cols;
     if (kernel == OX_SVM_LINEAR)
         make_planes(&l, cols, (double *)(void *)kept->vectors);
     else
-        turn(kernel, n_floats / cols, cols, vectors, kept->vectors);
+        lay_out(r, kernel, n, cols, kept->vectors);
     return OX_OK;
 }
 
@@ -218,7 +263,7 @@ void ox_svm_run_rows(struct ox_run *r, struct ox_svm *s,
     const double a_number = ox_svm_is_quick(s) ? 0.1 : 1, a_vector = 10 * a_number; /* ns */
     const size_t n = s->planes ? s->n_planes : s->n_vectors;
     const double ns = (double)(n + 1) * (a_vector + a_number * (double)s->rows.cols);
-    ox_fast_spread(r->env, s->rows.rows, 1, ns, task, s);
+    ox_fast_spread(r->env, s->rows.rows, s->packed ? OX_SVM_ROWS : 1, ns, task, s);
 }
 
 /* ---- Regressor ---------------------------------------------------------------------------------------------------- */
@@ -235,12 +280,6 @@ static void regress_row(const struct ox_svm *s, size_t row)
         const size_t n =
             s->n_vectors - from < OX_SVM_STRETCH ? s->n_vectors - from : OX_SVM_STRETCH;
         double kernels[OX_SVM_STRETCH];
-        float quick[OX_SVM_STRETCH];
-        if (s->turned && s->kernel == OX_SVM_SIGMOID) {
-            ox_svm_quick_kernels(s, x, from, n, quick);
-            sum += (double)ox_fast_rows()->dot(n, s->given + from, quick);
-            continue;
-        }
         ox_svm_kernels(s, x, from, n, kernels);
         sum += (ox_svm_is_quick(s) ? ox_svm_quick_dot : ox_svm_dot)(n, s->coefficients + from,
                                                                     kernels);
@@ -248,10 +287,27 @@ static void regress_row(const struct ox_svm *s, size_t row)
     s->out[row] = sum + s->rho[0];
 }
 
+/* By packed vectors. */
+static void regress_abreast(const struct ox_svm *s, size_t row, size_t rows)
+{
+    float kernels[OX_SVM_ROWS * OX_SVM_STRETCH];
+    for (size_t i = 0; i < rows; i++)
+        s->out[row + i] = s->rho[0];
+    for (size_t from = 0; from < s->n_vectors; from += OX_SVM_STRETCH) {
+        const size_t left = s->n_vectors - from, n = left < OX_SVM_STRETCH ? left : OX_SVM_STRETCH;
+        ox_svm_quick_kernels(s, row, rows, from, n, kernels);
+        for (size_t i = 0; i < rows; i++)
+            s->out[row + i] += (double)ox_fast_rows()->dot(n, s->given + from, kernels + i * n);
+    }
+}
+
 static void regress_rows(void *arg, size_t from, size_t to)
 {
-    for (size_t row = from; row < to; row++)
-        regress_row(arg, row);
+    const struct ox_svm *s = arg;
+    for (size_t row = from; row < to && !s->packed; row++)
+        regress_row(s, row);
+    for (size_t row = from; row < to && s->packed; row += OX_SVM_ROWS)
+        regress_abreast(s, row, to - row < OX_SVM_ROWS ? to - row : OX_SVM_ROWS);
 }
 
 static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err)
@@ -263,7 +319,7 @@ static enum ox_status regress(struct ox_run *r, bool quick, struct ox_error *err
         return ox_run_fail(r, err, OX_INPUT, "attribute n_supports is %" PRId64, n_supports);
     s.n_vectors = (size_t)n_supports;
     OX_TRY(ox_svm_read(r, &s, err));
-    OX_TRY(ox_svm_take_vectors(r, &s, quick, err));
+    OX_TRY(ox_svm_take(r, &s, quick, err));
     OX_TRY(ox_svm_check_coefficients(r, &s, 1, s.n_vectors ? s.n_vectors : s.rows.cols, err));
     s.out = ox_real_scratch(r, s.rows.rows, err);
     if (!s.out)

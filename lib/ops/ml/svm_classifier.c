@@ -113,22 +113,34 @@ static size_t pick(const struct ox_svm *s, const double *scores, const double *v
     return best;
 }
 
-static void classify_row(struct ox_svm *s, size_t row)
+/* [rows, n_vectors], of several rows where vectors are packed. */
+static void make_kernels(const struct ox_svm *s, size_t row, size_t rows, double *kernels)
+{
+    float quick[OX_SVM_ROWS * OX_SVM_STRETCH];
+    for (size_t from = 0; !s->planes && from < s->n_vectors; from += OX_SVM_STRETCH) {
+        const size_t left = s->n_vectors - from, n = left < OX_SVM_STRETCH ? left : OX_SVM_STRETCH;
+        if (!s->packed) {
+            ox_svm_kernels(s, s->x + row * s->rows.cols, from, n, kernels + from);
+            continue;
+        }
+        ox_svm_quick_kernels(s, row, rows, from, n, quick);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t v = 0; v < n; v++)
+                kernels[i * s->n_vectors + from + v] = (double)quick[i * n + v];
+    }
+}
+
+static void classify_row(struct ox_svm *s, size_t row, const double *kernels)
 {
     size_t k = s->classes, pairs = k * (k - 1) / 2;
-    size_t n_work = s->n_vectors + pairs + 2 * k + 2 * k * k + k + s->n_scores + 2;
+    size_t n_work = pairs + 2 * k + 2 * k * k + k + s->n_scores + 2;
     double *work = ox_task_alloc(&s->state, n_work, sizeof *work);
     if (!work)
         return;
-    double *kernels = work, *pair_scores = kernels + s->n_vectors, *votes = pair_scores + pairs;
+    double *pair_scores = work, *votes = pair_scores + pairs;
     double *scores = votes + k, *more = scores + s->n_scores + 2;
-    const double *x = s->x + row * s->rows.cols;
+    const double *x = s->x ? s->x + row * s->rows.cols : NULL;
     if (s->n_vectors) {
-        for (size_t from = 0; !s->planes && from < s->n_vectors; from += OX_SVM_STRETCH)
-            ox_svm_kernels(s, x, from,
-                           s->n_vectors - from < OX_SVM_STRETCH ? s->n_vectors - from
-                                                                : OX_SVM_STRETCH,
-                           kernels + from);
         score_pairs(s, x, kernels, pair_scores, votes);
         if (s->prob_a)
             probabilities(s, pair_scores, more, scores);
@@ -151,8 +163,17 @@ static void classify_row(struct ox_svm *s, size_t row)
 
 static void classify_rows(void *arg, size_t from, size_t to)
 {
-    for (size_t row = from; row < to; row++)
-        classify_row(arg, row);
+    struct ox_svm *s = arg;
+    const size_t abreast = s->packed ? OX_SVM_ROWS : 1;
+    double *kernels = ox_task_alloc(&s->state, abreast * s->n_vectors + 1, sizeof *kernels);
+    for (size_t row = from; kernels && row < to; row += abreast) {
+        const size_t rows = to - row < abreast ? to - row : abreast;
+        make_kernels(s, row, rows, kernels);
+        for (size_t i = 0; i < rows; i++)
+            classify_row(s, row + i, kernels + i * s->n_vectors);
+    }
+    if (kernels)
+        ox_task_free(&s->state, kernels, abreast * s->n_vectors + 1, sizeof *kernels);
 }
 
 static enum ox_status read_classes(struct ox_run *r, struct ox_svm *s, struct ox_error *err)
@@ -191,7 +212,7 @@ static enum ox_status classify(struct ox_run *r, bool quick, struct ox_error *er
 {
     struct ox_svm s = {.all_positive = true};
     OX_TRY(read_classes(r, &s, err));
-    OX_TRY(ox_svm_take_vectors(r, &s, quick, err));
+    OX_TRY(ox_svm_take(r, &s, quick, err));
     for (size_t i = 0; i < s.n_coefficients; i++)
         s.all_positive = s.all_positive && s.coefficients[i] >= 0;
     s.n_scores = s.n_vectors && !s.prob_a ? s.classes * (s.classes - 1) / 2 : s.classes;

@@ -6,8 +6,6 @@
 #include "ops/fast/fast.h"
 #include "ops/ml/svm.h"
 
-enum { FEATURES = 8 /* at a time */ };
-
 double ox_svm_dot(size_t n, const double *a, const double *b)
 {
     double even = 0, odd = 0;
@@ -33,7 +31,7 @@ double ox_svm_quick_dot(size_t n, const double *a, const double *b)
 
 bool ox_svm_is_quick(const struct ox_svm *s)
 {
-    return s->turned || s->turned_wide || s->planes;
+    return s->packed || s->turned_wide || s->planes;
 }
 
 static double squared_distance(size_t n, const double *a, const double *b)
@@ -61,30 +59,51 @@ static void powers(size_t n, double degree, double *x)
     }
 }
 
-void ox_svm_quick_kernels(const struct ox_svm *s, const double *x, size_t from, size_t n,
-                          float *sum)
+/* In place. */
+static void quick_powers(size_t n, double degree, float *x)
 {
     const struct ox_rows *t = ox_fast_rows();
-    const struct ox_compute *compute = ox_compute(ox_cpu());
-    float part[FEATURES];
-    struct ox_stream stream = {.n = n,
-                               .rows = 1,
-                               .a = part,
-                               .a_step = 1,
-                               .ldb = s->n_vectors,
-                               .c = sum,
-                               .ahead = compute->stream_ahead};
-    memset(sum, 0, n * sizeof *sum);
-    for (size_t c = 0; c < s->rows.cols; c += stream.depth) {
-        stream.depth = s->rows.cols - c < FEATURES ? (unsigned)(s->rows.cols - c) : FEATURES;
-        for (size_t k = 0; k < stream.depth; k++)
-            part[k] = (float)x[c + k];
-        stream.b = s->turned + c * s->n_vectors + from;
-        compute->stream(&stream);
+    float square[OX_SVM_ROWS * OX_SVM_STRETCH];
+    if (degree == 2) {
+        t->binary[OX_BINARY_MUL][OX_ROW_BOTH](n, x, x, x);
+    } else if (degree == 3) {
+        t->binary[OX_BINARY_MUL][OX_ROW_BOTH](n, x, x, square);
+        t->binary[OX_BINARY_MUL][OX_ROW_BOTH](n, square, x, x);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            x[i] = (float)pow((double)x[i], degree);
     }
-    t->unary[OX_UNARY_AFFINE](n, sum, sum, (float)s->gamma, (float)s->coef0);
+}
+
+void ox_svm_quick_kernels(const struct ox_svm *s, size_t row, size_t rows, size_t from, size_t n,
+                          float *out)
+{
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const size_t cols = s->rows.cols;
+    const float *x[OX_SVM_ROWS];
+    float coef0[OX_SVM_ROWS];
+    for (size_t i = 0; i < rows; i++) {
+        x[i] = s->narrow + (row + i) * cols;
+        coef0[i] = (float)s->coef0;
+    }
+    const struct ox_epilogue end = {.scale = (float)s->gamma, .row_bias = coef0};
+    struct ox_tile tile = {.segments = 1,
+                           .depth = cols,
+                           .b = s->packed + from * cols,
+                           .panel = t->nr * cols,
+                           .ldc = n,
+                           .cols = n,
+                           .end = &end};
+    for (size_t i = 0; i < rows; i += tile.rows) {
+        tile.a = x + i;
+        tile.c = out + i * n;
+        tile.rows = (unsigned)(rows - i < t->mr ? rows - i : t->mr);
+        t->tile(&tile);
+    }
     if (s->kernel == OX_SVM_SIGMOID)
-        t->unary[OX_UNARY_TANH](n, sum, sum, 0, 0);
+        ox_fast_rows()->unary[OX_UNARY_TANH](rows * n, out, out, 0, 0);
+    else
+        quick_powers(rows * n, s->degree, out);
 }
 
 /* e^x of numbers of at most 0, by 2^k e^r with |r| <= ln 2 / 2 and the series of e^r to 2^-41: sums that cancel still leave a float's
@@ -129,15 +148,6 @@ static void distances(const struct ox_svm *s, const double *x, size_t from, size
 void ox_svm_kernels(const struct ox_svm *s, const double *x, size_t from, size_t n, double *out)
 {
     const size_t cols = s->rows.cols;
-    if (s->turned) {
-        float quick[OX_SVM_STRETCH];
-        ox_svm_quick_kernels(s, x, from, n, quick);
-        for (size_t i = 0; i < n; i++)
-            out[i] = (double)quick[i];
-        if (s->kernel == OX_SVM_POLY)
-            powers(n, s->degree, out);
-        return;
-    }
     if (s->turned_wide)
         distances(s, x, from, n, out);
     const double *v = s->turned_wide ? NULL : s->vectors + from * cols;
