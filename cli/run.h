@@ -74,9 +74,6 @@ enum ox_status run_draw_inputs(struct run *run);
 enum ox_status run_require_inputs(struct run *run);
 void run_release_data(struct ox_datum **data, size_t n);
 
-/* The numbers of "1,2.5,1/255" (at most 4 of them); false when it is none. */
-bool run_parse_numbers(const char *text, double *numbers, unsigned *n);
-
 /* ---- run_profile.c ---- */
 
 /* Takes in what the nodes took in the last run. */

@@ -98,7 +98,8 @@ static bool split_raw(char *path, enum ox_dtype *dtype, int64_t *dims, unsigned 
     return false;
 }
 
-bool run_parse_numbers(const char *text, double *numbers, unsigned *n)
+/* The numbers of "1,2.5,1/255" (at most 4 of them); false when it is none. */
+static bool parse_numbers(const char *text, double *numbers, unsigned *n)
 {
     for (*n = 0; *n < 4; ++*n) {
         char *end;
@@ -144,12 +145,12 @@ static enum ox_status image_options(struct run *run, struct ox_image_options *im
         *sizes[i].height = dims[0];
         *sizes[i].width = n == 2 ? dims[1] : 0;
     }
-    if ((args->mean && !run_parse_numbers(args->mean, image->mean, &image->n_mean)) ||
-        (args->std && !run_parse_numbers(args->std, image->std, &image->n_std)))
+    if ((args->mean && !parse_numbers(args->mean, image->mean, &image->n_mean)) ||
+        (args->std && !parse_numbers(args->std, image->std, &image->n_std)))
         return cli_fail(run->cli, OX_USAGE,
                         "%s: --mean and --std take numbers with commas between them",
                         run->cli->command->name);
-    if (args->scale && (!run_parse_numbers(args->scale, numbers, &n) || n != 1))
+    if (args->scale && (!parse_numbers(args->scale, numbers, &n) || n != 1))
         return cli_fail(run->cli, OX_USAGE, "%s: --scale takes a number such as 1/255, not '%s'",
                         run->cli->command->name, args->scale);
     image->scale = args->scale ? numbers[0] : 1;

@@ -89,12 +89,6 @@ static void put_scaled(struct ox_strbuf *out, double value, double unit, const c
     ox_strbuf_printf(out, "%.*f%s", digits, value, names[i]);
 }
 
-void put_amount(struct ox_strbuf *out, uint64_t n)
-{
-    static const char *const names[] = {"", " k", " M", " G", " T", " P", " E"};
-    put_scaled(out, (double)n, 1000, names, sizeof names / sizeof *names);
-}
-
 void put_bytes(struct ox_strbuf *out, uint64_t bytes)
 {
     static const char *const names[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};

@@ -24,8 +24,6 @@ void table_release(struct table *table);
 
 /* Characters on a terminal, as near as counting code points comes. */
 size_t text_width(const char *text);
-/* 25.6 M, 4.09 G: three digits. */
-void put_amount(struct ox_strbuf *out, uint64_t n);
 /* 97.8 MiB */
 void put_bytes(struct ox_strbuf *out, uint64_t bytes);
 /* 25,557,032 */

@@ -73,7 +73,7 @@ static void check_metadata(struct ox_checker *c)
     ox_strmap_release(&seen);
 }
 
-void ox_check_model_rules(struct ox_checker *c)
+static void check_rules(struct ox_checker *c)
 {
     check_ir_version(c);
     check_imports(c);
@@ -97,7 +97,7 @@ enum ox_status ox_check_structure(struct ox_findings *findings, struct ox_model 
             goto cleanup;
         }
     }
-    ox_check_model_rules(&c);
+    check_rules(&c);
     if (model->graph)
         ox_check_graph(&c, model->graph);
     ox_check_functions(&c);

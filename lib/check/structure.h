@@ -20,7 +20,6 @@ struct ox_checker {
     bool **defined; /* by graph id and value id: whether the walk has passed the definition */
 };
 
-void ox_check_model_rules(struct ox_checker *c);
 void ox_check_functions(struct ox_checker *c);
 void ox_check_graph(struct ox_checker *c, const struct ox_graph *graph);
 void ox_check_node(struct ox_checker *c, const struct ox_node *node);

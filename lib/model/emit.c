@@ -40,7 +40,8 @@ bool ox_emit_measuring(const struct ox_emit *e)
 
 /* ---- Bytes -------------------------------------------------------------------------------------------------------- */
 
-void ox_emit_raw(struct ox_emit *e, const void *bytes, size_t n)
+/* Bytes as they are: records already in wire format, or a part of a payload. */
+static void put_raw(struct ox_emit *e, const void *bytes, size_t n)
 {
     e->at += n;
     if (e->measuring || e->status != OX_OK || !n)
@@ -61,7 +62,7 @@ static void put_varint(struct ox_emit *e, uint64_t value)
     for (; value >= 0x80; value >>= 7)
         bytes[n++] = (uint8_t)(value | 0x80);
     bytes[n++] = (uint8_t)value;
-    ox_emit_raw(e, bytes, n);
+    put_raw(e, bytes, n);
 }
 
 static void put_tag(struct ox_emit *e, uint32_t field, unsigned wire)
@@ -74,7 +75,7 @@ static void put_fixed(struct ox_emit *e, uint64_t value, unsigned width)
     uint8_t bytes[8];
     for (unsigned i = 0; i < width; i++)
         bytes[i] = (uint8_t)(value >> (8 * i));
-    ox_emit_raw(e, bytes, width);
+    put_raw(e, bytes, width);
 }
 
 static size_t varint_bytes(uint64_t value)
@@ -93,7 +94,7 @@ void ox_emit_int(struct ox_emit *e, uint32_t field, uint64_t value)
     put_varint(e, value);
 }
 
-void ox_emit_fixed32(struct ox_emit *e, uint32_t field, uint32_t value)
+static void put_fixed32(struct ox_emit *e, uint32_t field, uint32_t value)
 {
     put_tag(e, field, OX_WIRE_FIXED32);
     put_fixed(e, value, 4);
@@ -103,14 +104,14 @@ void ox_emit_float(struct ox_emit *e, uint32_t field, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, 4);
-    ox_emit_fixed32(e, field, bits);
+    put_fixed32(e, field, bits);
 }
 
 void ox_emit_bytes(struct ox_emit *e, uint32_t field, const void *bytes, size_t n)
 {
     put_tag(e, field, OX_WIRE_BYTES);
     put_varint(e, n);
-    ox_emit_raw(e, bytes, n);
+    put_raw(e, bytes, n);
 }
 
 void ox_emit_text(struct ox_emit *e, uint32_t field, const char *text)
@@ -276,7 +277,7 @@ void ox_emit_unknown(struct ox_emit *e, const ProtobufCMessage *message)
     for (size_t i = 0; i < message->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *field = &message->unknown_fields[i];
         put_tag(e, field->tag, field->wire_type);
-        ox_emit_raw(e, field->data, field->len);
+        put_raw(e, field->data, field->len);
     }
 }
 
@@ -294,9 +295,9 @@ void ox_emit_fields(struct ox_emit *e, const ProtobufCMessage *message)
 {
     if (is_undecoded(message)) {
         const struct ox_wire_tensor *tensor = ox_wire_tensor((const Onnx__TensorProto *)message);
-        ox_emit_raw(e, tensor->wire.p, tensor->wire.n);
+        put_raw(e, tensor->wire.p, tensor->wire.n);
         for (size_t i = 0; i < tensor->n_more; i++)
-            ox_emit_raw(e, tensor->more[i].p, tensor->more[i].n);
+            put_raw(e, tensor->more[i].p, tensor->more[i].n);
         return;
     }
     for (unsigned i = 0; i < message->descriptor->n_fields; i++)

@@ -31,15 +31,12 @@ bool ox_emit_measuring(const struct ox_emit *e);
 
 /* A field each: tag and value. */
 void ox_emit_int(struct ox_emit *e, uint32_t field, uint64_t value);
-void ox_emit_fixed32(struct ox_emit *e, uint32_t field, uint32_t value);
 void ox_emit_float(struct ox_emit *e, uint32_t field, float value);
 void ox_emit_bytes(struct ox_emit *e, uint32_t field, const void *bytes, size_t n);
 void ox_emit_text(struct ox_emit *e, uint32_t field, const char *text); /* NULL: nothing */
 /* A submessage is what is written between the two. */
 struct ox_emit_mark ox_emit_begin(struct ox_emit *e, uint32_t field);
 void ox_emit_end(struct ox_emit *e, struct ox_emit_mark mark);
-/* Bytes as they are: records already in wire format, or a part of a payload. */
-void ox_emit_raw(struct ox_emit *e, const void *bytes, size_t n);
 
 /* A whole message by its descriptor, fields in the order of their numbers, unknown ones last, as protobuf's own
  * serializers write it. A TensorProto whose numbers were left undecoded by ox_unpack() is copied as it stands. */

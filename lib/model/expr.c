@@ -390,7 +390,7 @@ const struct ox_expr *ox_expr_fresh_signed(struct ox_exprs *pool, const char *pr
 /* ---- Monomials -------------------------------------------------------------------------------------------------- */
 
 /* Graded lexicographic: positive when a stands before b in a sum. */
-int ox_mono_compare(const struct ox_monomial *a, const struct ox_monomial *b)
+static int mono_compare(const struct ox_monomial *a, const struct ox_monomial *b)
 {
     if (a == b)
         return 0;
@@ -403,8 +403,8 @@ int ox_mono_compare(const struct ox_monomial *a, const struct ox_monomial *b)
     return 0;
 }
 
-const struct ox_monomial *ox_mono_mul(struct ox_exprs *pool, const struct ox_monomial *a,
-                                      const struct ox_monomial *b)
+static const struct ox_monomial *mono_mul(struct ox_exprs *pool, const struct ox_monomial *a,
+                                          const struct ox_monomial *b)
 {
     const struct ox_atom *atoms[2 * OX_EXPR_MAX_DEGREE];
     unsigned n = 0, i = 0, j = 0;
@@ -466,7 +466,7 @@ const struct ox_expr *ox_expr_add_scaled(struct ox_exprs *pool, const struct ox_
     while (i < a->n || j < b->n) {
         int order = j == b->n   ? 1
                     : i == a->n ? -1
-                                : ox_mono_compare(a->terms[i].mono, b->terms[j].mono);
+                                : mono_compare(a->terms[i].mono, b->terms[j].mono);
         struct ox_term term = order >= 0 ? a->terms[i] : (struct ox_term){0, b->terms[j].mono};
         if (order <= 0) {
             int64_t scaled;
@@ -500,7 +500,7 @@ static const struct ox_expr *mul_term(struct ox_exprs *pool, const struct ox_exp
 {
     struct ox_term terms[OX_EXPR_MAX_TERMS];
     for (unsigned i = 0; i < e->n; i++) {
-        terms[i].mono = ox_mono_mul(pool, e->terms[i].mono, by->mono);
+        terms[i].mono = mono_mul(pool, e->terms[i].mono, by->mono);
         if (!terms[i].mono || OX_MUL_OVERFLOWS(e->terms[i].coef, by->coef, &terms[i].coef))
             return NULL;
     }

@@ -99,9 +99,6 @@ struct ox_bounds ox_atom_bounds(enum ox_atom_kind kind, const struct ox_expr *co
                                 unsigned n);
 
 /* ---- expr.c ---- */
-int ox_mono_compare(const struct ox_monomial *a, const struct ox_monomial *b);
-const struct ox_monomial *ox_mono_mul(struct ox_exprs *pool, const struct ox_monomial *a,
-                                      const struct ox_monomial *b);
 /* a / b; NULL when b does not divide a. */
 const struct ox_monomial *ox_mono_div(struct ox_exprs *pool, const struct ox_monomial *a,
                                       const struct ox_monomial *b);

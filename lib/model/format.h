@@ -4,9 +4,6 @@
 
 #include "model/model.h"
 
-/* By the first bytes. */
-enum ox_format ox_format_detect(const uint8_t *bytes, size_t n);
-
 /* What a file is that people take for a model ("a zip archive"), by its first bytes; NULL: nothing known. */
 const char *ox_format_foreign(const uint8_t *bytes, size_t n);
 

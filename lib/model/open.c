@@ -24,7 +24,8 @@ static bool looks_like_text(const uint8_t *bytes, size_t n)
     return arrow;
 }
 
-enum ox_format ox_format_detect(const uint8_t *bytes, size_t n)
+/* By the first bytes. */
+static enum ox_format detect_format(const uint8_t *bytes, size_t n)
 {
     size_t at = 0;
     while (at < n && strchr(" \t\r\n", bytes[at]) && bytes[at])
@@ -125,7 +126,7 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
     const char *foreign = ox_format_foreign(bytes, n);
     if (foreign)
         return ox_fail(err, OX_INPUT, "%s: is no ONNX model but %s", model->path, foreign);
-    enum ox_format format = ox_format_detect(bytes, n);
+    enum ox_format format = detect_format(bytes, n);
     if (format == OX_FORMAT_PROTOBUF)
         return unpack_model(model, bytes, n, err);
     uint64_t limit = model->env->limits.message_bytes;
@@ -142,8 +143,9 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
     return unpack_model(model, model->packed, n_packed, err);
 }
 
-enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const char *name,
-                            struct ox_error *err)
+/* A model with nothing in it, for reading other files by the same rules. name: the file's in messages. */
+static enum ox_status new_model(struct ox_model **out, struct ox_env *env, const char *name,
+                                struct ox_error *err)
 {
     struct ox_model *model = calloc(1, sizeof *model);
     if (!model)
@@ -166,7 +168,7 @@ enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const cha
                             struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(ox_model_new(&model, env, path, err));
+    OX_TRY(new_model(&model, env, path, err));
     enum ox_status status = ox_mapping_open(&model->map, env, path, env->limits.message_bytes, err);
     if (status == OX_OK && strcmp(path, "-") != 0) {
         model->dir = ox_path_dir(path);
@@ -197,7 +199,7 @@ enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, c
                                     size_t n, const char *dir, struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(ox_model_new(&model, env, "(memory)", err));
+    OX_TRY(new_model(&model, env, "(memory)", err));
     enum ox_status status = OX_OK;
     if (dir) {
         model->dir = strdup(dir);

@@ -177,7 +177,7 @@ static void list_value(struct ox_lexer *lex, Onnx__AttributeProto *attr, enum ox
     ox_lex_expect(lex, ']');
 }
 
-Onnx__AttributeProto *ox_text_attribute(struct ox_lexer *lex, char *name)
+static Onnx__AttributeProto *read_attribute(struct ox_lexer *lex, char *name)
 {
     Onnx__AttributeProto *attr = ox_text_message(lex, &onnx__attribute_proto__descriptor);
     enum ox_attr_type declared = OX_ATTR_UNDEFINED;
@@ -223,7 +223,7 @@ static void attributes(struct ox_lexer *lex, Onnx__NodeProto *node)
     if (!ox_lex_take(lex, '<'))
         return;
     do {
-        Onnx__AttributeProto *attr = ox_text_attribute(lex, ox_lex_identifier(lex));
+        Onnx__AttributeProto *attr = read_attribute(lex, ox_lex_identifier(lex));
         if (!ox_lex_ok(lex))
             return;
         OX_TEXT_APPEND(lex, node->attribute, node->n_attribute, attr);
@@ -261,7 +261,7 @@ static Onnx__NodeProto *node(struct ox_lexer *lex)
     return node;
 }
 
-void ox_text_nodes(struct ox_lexer *lex, Onnx__NodeProto ***nodes, size_t *n)
+static void read_nodes(struct ox_lexer *lex, Onnx__NodeProto ***nodes, size_t *n)
 {
     ox_lex_expect(lex, '{');
     while (ox_lex_ok(lex) && !ox_lex_take(lex, '}')) {
@@ -271,7 +271,8 @@ void ox_text_nodes(struct ox_lexer *lex, Onnx__NodeProto ***nodes, size_t *n)
     }
 }
 
-void ox_text_value(struct ox_lexer *lex, Onnx__ValueInfoProto **info, Onnx__TensorProto **init)
+/* A value_info, or with "= data" an initializer; exactly one of the two comes back (NULL, NULL after a failure). */
+static void read_value(struct ox_lexer *lex, Onnx__ValueInfoProto **info, Onnx__TensorProto **init)
 {
     *info = NULL;
     *init = NULL;
@@ -341,7 +342,7 @@ static void values(struct ox_lexer *lex, Onnx__GraphProto *graph)
     do {
         Onnx__ValueInfoProto *info;
         Onnx__TensorProto *init;
-        ox_text_value(lex, &info, &init);
+        read_value(lex, &info, &init);
         if (info)
             OX_TEXT_APPEND(lex, graph->value_info, graph->n_value_info, info);
         if (init)
@@ -361,7 +362,7 @@ Onnx__GraphProto *ox_text_graph(struct ox_lexer *lex)
     ox_lex_expect_arrow(lex);
     outputs(lex, graph);
     values(lex, graph);
-    ox_text_nodes(lex, &graph->node, &graph->n_node);
+    read_nodes(lex, &graph->node, &graph->n_node);
     ox_text_leave(lex);
     return graph;
 }
@@ -451,7 +452,7 @@ static void function_attributes(struct ox_lexer *lex, Onnx__FunctionProto *funct
         if (!name)
             return;
         if (next == ':' || next == '=') {
-            Onnx__AttributeProto *attr = ox_text_attribute(lex, name);
+            Onnx__AttributeProto *attr = read_attribute(lex, name);
             if (attr)
                 OX_TEXT_APPEND(lex, function->attribute_proto, function->n_attribute_proto, attr);
         } else {
@@ -476,7 +477,7 @@ static Onnx__FunctionProto *function(struct ox_lexer *lex)
         do {
             Onnx__ValueInfoProto *info;
             Onnx__TensorProto *init;
-            ox_text_value(lex, &info, &init);
+            read_value(lex, &info, &init);
             if (init)
                 ox_lex_fail(lex, "a function has no initializers");
             if (info)
@@ -484,7 +485,7 @@ static Onnx__FunctionProto *function(struct ox_lexer *lex)
         } while (ox_lex_take(lex, ','));
         ox_lex_expect(lex, '>');
     }
-    ox_text_nodes(lex, &function->node, &function->n_node);
+    read_nodes(lex, &function->node, &function->n_node);
     return function;
 }
 

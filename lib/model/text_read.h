@@ -31,11 +31,7 @@ Onnx__TypeProto *ox_text_type(struct ox_lexer *lex);
 /* What follows type and name of a tensor: '{' values '}' or '[' external data ']'. The type gives dims and element type. */
 Onnx__TensorProto *ox_text_tensor(struct ox_lexer *lex, const Onnx__TypeProto *type, char *name);
 void ox_text_string_pairs(struct ox_lexer *lex, Onnx__StringStringEntryProto ***pairs, size_t *n);
-Onnx__AttributeProto *ox_text_attribute(struct ox_lexer *lex, char *name);
 Onnx__GraphProto *ox_text_graph(struct ox_lexer *lex);
-void ox_text_nodes(struct ox_lexer *lex, Onnx__NodeProto ***nodes, size_t *n);
-/* A value_info, or with "= data" an initializer; exactly one of the two comes back (NULL, NULL after a failure). */
-void ox_text_value(struct ox_lexer *lex, Onnx__ValueInfoProto **info, Onnx__TensorProto **init);
 
 /* Deeper by one level; false with the lexer failed when that is too deep. Ends with ox_text_leave(). */
 bool ox_text_enter(struct ox_lexer *lex);

@@ -145,7 +145,7 @@ static void attributes(struct ox_model_writer *w, Onnx__AttributeProto *const *l
 
 /* ---- Nodes and graphs ---------------------------------------------------------------------------------------------- */
 
-void ox_text_write_node(struct ox_model_writer *w, const Onnx__NodeProto *node)
+static void write_node(struct ox_model_writer *w, const Onnx__NodeProto *node)
 {
     bool has_graph = false;
     for (size_t i = 0; i < node->n_attribute; i++)
@@ -179,7 +179,7 @@ static void nodes(struct ox_model_writer *w, Onnx__NodeProto *const *list, size_
 {
     ox_strbuf_puts(w->out, "{\n");
     for (size_t i = 0; i < n && w->status == OX_OK; i++)
-        ox_text_write_node(w, list[i]);
+        write_node(w, list[i]);
     ox_strbuf_printf(w->out, "%*s}", (int)(INDENT * w->depth), "");
 }
 

@@ -25,7 +25,6 @@ void *ox_write_numbers(struct ox_model_writer *w, const Onnx__TensorProto *tenso
 
 void ox_text_write_model(struct ox_model_writer *w, const Onnx__ModelProto *model);
 void ox_text_write_graph(struct ox_model_writer *w, const Onnx__GraphProto *graph);
-void ox_text_write_node(struct ox_model_writer *w, const Onnx__NodeProto *node);
 void ox_text_write_tensor(struct ox_model_writer *w, const Onnx__TensorProto *tensor, bool is_init);
 void ox_text_write_name(struct ox_model_writer *w, const char *name);
 void ox_text_write_pairs(struct ox_model_writer *w, Onnx__StringStringEntryProto *const *list,

@@ -1,4 +1,4 @@
-/* Add Sub Mul Div Mod of a type; the including file has the scalar helpers of integers in binary_int_tmpl.h. */
+/* Add Sub Mul Div Mod of a type. */
 #define TA T
 #define TB T
 #define TO T

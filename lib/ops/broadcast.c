@@ -341,25 +341,6 @@ void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const vo
     ox_ranges_run(env, b->n, OX_GRAIN, broadcast_task, &job);
 }
 
-static void elementwise_task(void *arg, size_t from, size_t to)
-{
-    const struct broadcast_job *job = arg;
-    struct ox_row row = {.n = to - from, .step = {1}};
-    row.in[0] = job->in[0] + from * job->in_size[0];
-    row.out = job->out + from * job->out_size;
-    job->kernel(&row, job->arg);
-}
-
-void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out,
-                        size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
-                        const void *arg)
-{
-    struct broadcast_job job = {.in = {in}, .in_size = {in_size}, .out = out, .out_size = out_size};
-    job.kernel = kernel;
-    job.arg = arg;
-    ox_ranges_run(env, n, OX_GRAIN, elementwise_task, &job);
-}
-
 /* ---- Operators ---------------------------------------------------------------------------------------------------- */
 
 static enum ox_status run_kernel(struct ox_run *r, const struct ox_broadcast *b,

@@ -50,11 +50,6 @@ void ox_broadcast_run(const struct ox_broadcast *b, struct ox_env *env, const vo
                       const size_t *in_size, void *out, size_t out_size,
                       void (*kernel)(const struct ox_row *row, const void *arg), const void *arg);
 
-/* One operand, no broadcasting: n elements in stretches. */
-void ox_elementwise_run(struct ox_env *env, size_t n, const void *in, size_t in_size, void *out,
-                        size_t out_size, void (*kernel)(const struct ox_row *row, const void *arg),
-                        const void *arg);
-
 /* Elements that one task takes: work is cut by this alone. */
 enum { OX_GRAIN = 8192 };
 

@@ -344,3 +344,9 @@ const struct ox_op *ox_op_lookup(const struct ox_env *env, const char *domain, c
         op = &described;
     return op;
 }
+
+/* GroupNormalization 18 was deprecated after its release, not by it, and has a row of its own. */
+bool ox_op_has_left(const struct ox_op *op, const struct ox_schema *schema)
+{
+    return schema && schema->deprecated && !(op && op->since == schema->since);
+}

@@ -133,10 +133,6 @@ void ox_infer_trips_begin(struct ox_infer *c);
 bool ox_infer_trips_go_on(const struct ox_infer *c);
 bool ox_infer_trips_end(struct ox_infer *c);
 
-/* What holds for both (branches of If, trips of a Loop): dimensions and ranks in which they differ become unknown; either may be
- * NULL (unknown, and so is the result). */
-const struct ox_type *ox_infer_join(struct ox_infer *c, const struct ox_type *a,
-                                    const struct ox_type *b);
 bool ox_infer_type_equal(const struct ox_type *a,
                          const struct ox_type *b); /* the same in every dimension */
 

@@ -45,8 +45,7 @@ static enum ox_status resolve_new(struct ox_servers *servers, const struct ox_no
     }
     to->schema = ox_schema_lookup_any(servers->session->env, node->domain, node->op_type, opset);
     to->op = ox_op_lookup(servers->session->env, node->domain, node->op_type, opset);
-    /* GroupNormalization 18 was deprecated after its release, not by it, and has a row of its own. */
-    if (to->schema && to->schema->deprecated && !(to->op && to->op->since == to->schema->since)) {
+    if (ox_op_has_left(to->op, to->schema)) {
         to->op = NULL;
         to->missing = ox_arena_printf(arena, "deprecated since opset %d", to->schema->since);
         return to->missing ? OX_OK : ox_no_memory(err);

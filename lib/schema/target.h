@@ -135,8 +135,4 @@ enum ox_status ox_targets_append(struct ox_targets *targets, const struct ox_tar
 
 /* ---- target_file.c ---- */
 
-/* The target that a file describes; in the list's arena. */
-enum ox_status ox_target_read(struct ox_target **out, struct ox_targets *list, const char *path,
-                              struct ox_error *err);
-
 #endif

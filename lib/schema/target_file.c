@@ -321,8 +321,9 @@ static enum ox_status read_lines(struct reader *r, char *text)
     return finish(r);
 }
 
-enum ox_status ox_target_read(struct ox_target **out, struct ox_targets *list, const char *path,
-                              struct ox_error *err)
+/* The target that a file describes; in the list's arena. */
+static enum ox_status read_described(struct ox_target **out, struct ox_targets *list,
+                                     const char *path, struct ox_error *err)
 {
     struct ox_mapping map;
     OX_TRY(ox_mapping_open(&map, list->env, path, MOST_BYTES, err));
@@ -411,6 +412,6 @@ enum ox_status ox_targets_add(struct ox_targets *targets, const char *text, stru
     struct ox_target *target;
     if (!is_file(text))
         return ox_targets_add_known(targets, text, err);
-    OX_TRY(ox_target_read(&target, targets, text, err));
+    OX_TRY(read_described(&target, targets, text, err));
     return ox_targets_append(targets, target, err);
 }

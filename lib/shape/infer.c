@@ -305,12 +305,6 @@ const struct ox_type *ox_infer_make_map(struct ox_infer *c, enum ox_dtype key,
     return make_nested(c, OX_TYPE_MAP, key, value);
 }
 
-const struct ox_type *ox_infer_join(struct ox_infer *c, const struct ox_type *a,
-                                    const struct ox_type *b)
-{
-    return ox_shapes_join(c->s, a, b);
-}
-
 bool ox_infer_axis(struct ox_infer *c, int64_t axis, unsigned rank, unsigned *out)
 {
     if (axis < -(int64_t)rank || axis >= (int64_t)rank) {

@@ -194,8 +194,6 @@ const struct ox_type *ox_shapes_join(struct ox_shapes *s, const struct ox_type *
  * is set when they contradict each other. */
 const struct ox_type *ox_shapes_merge(struct ox_shapes *s, const struct ox_type *inferred,
                                       const struct ox_type *declared, bool *differ);
-/* "tensor(int64)", "seq(tensor(float))", ...: the type without shape; NULL when it is not understood. */
-const struct ox_type *ox_shapes_parse_type(struct ox_shapes *s, const char *text);
 /* The type without the dimensions in it. */
 const struct ox_type *ox_shapes_forget(struct ox_shapes *s, const struct ox_type *type);
 /* With what was learned put in. */

@@ -13,8 +13,7 @@ static bool runs(const char *domain, int64_t opset, const struct ox_op *op,
 {
     const int newest = ox_schema_newest(domain);
     const bool served = (op && op->run) || (schema && schema->body);
-    const bool left = schema && schema->deprecated && !(op && op->since == schema->since);
-    return opset && (!newest || opset <= newest) && served && !left;
+    return opset && (!newest || opset <= newest) && served && !ox_op_has_left(op, schema);
 }
 
 static bool add_row(struct ox_shapes *s, const struct ox_node *node, int64_t opset, uint32_t *index)

@@ -275,7 +275,8 @@ static const struct ox_type *parse_type(struct ox_shapes *s, const char **at, in
     return inner ? nested(s, kind, elem, inner) : NULL;
 }
 
-const struct ox_type *ox_shapes_parse_type(struct ox_shapes *s, const char *text)
+/* "tensor(int64)", "seq(tensor(float))", ...: the type without shape; NULL when it is not understood. */
+static const struct ox_type *type_of_text(struct ox_shapes *s, const char *text)
 {
     return parse_type(s, &text, 0);
 }
@@ -295,7 +296,7 @@ static const struct ox_type *bound_type(struct ox_infer *c, int constraint)
     }
     const char *const *types;
     if (ox_type_set(c->schema->constraints[constraint].allowed, &types) == 1)
-        return ox_shapes_parse_type(c->s, types[0]);
+        return type_of_text(c->s, types[0]);
     return NULL;
 }
 
@@ -433,6 +434,6 @@ void ox_shapes_generic(struct ox_infer *c)
         if (!param || (param->option == OX_PARAM_VARIADIC && !param->homogeneous))
             continue;
         c->outs[i].type = param->constraint >= 0 ? bound_type(c, param->constraint)
-                                                 : ox_shapes_parse_type(c->s, param->type);
+                                                 : type_of_text(c->s, param->type);
     }
 }

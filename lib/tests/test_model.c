@@ -208,25 +208,8 @@ START_TEST(functions_are_found_by_name_and_have_bodies)
 {
     wire_begin_model(&w);
     wire_end(&w);
-    for (int overload = 0; overload < 2; overload++) {
-        wire_begin(&w, 25);
-        wire_text(&w, 1, "f");
-        wire_text(&w, 4, "a");
-        wire_text(&w, 5, "b");
-        wire_text(&w, 6, "alpha");
-        wire_begin(&w, 7);
-        wire_text(&w, 1, "a");
-        wire_text(&w, 2, "b");
-        wire_text(&w, 4, "Relu");
-        wire_end(&w);
-        wire_begin(&w, 9);
-        wire_int(&w, 2, 13);
-        wire_end(&w);
-        wire_text(&w, 10, "local");
-        if (overload)
-            wire_text(&w, 13, "v2");
-        wire_end(&w);
-    }
+    wire_function(&w, NULL);
+    wire_function(&w, "v2");
     open_model();
     const struct ox_function *f = ox_model_function(model, "local", "f", "v2");
     ck_assert_ptr_eq(f, &model->functions[1]);

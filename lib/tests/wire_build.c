@@ -151,3 +151,24 @@ void wire_small_model(struct wire *w)
     wire_int(w, 2, 21);
     wire_end(w);
 }
+
+void wire_function(struct wire *w, const char *overload)
+{
+    wire_begin(w, 25);
+    wire_text(w, 1, "f");
+    wire_text(w, 4, "a");
+    wire_text(w, 5, "b");
+    wire_text(w, 6, "alpha");
+    wire_begin(w, 7);
+    wire_text(w, 1, "a");
+    wire_text(w, 2, "b");
+    wire_text(w, 4, "Relu");
+    wire_end(w);
+    wire_begin(w, 9);
+    wire_int(w, 2, 13);
+    wire_end(w);
+    wire_text(w, 10, "local");
+    if (overload)
+        wire_text(w, 13, overload);
+    wire_end(w);
+}

@@ -35,5 +35,7 @@ void wire_begin_model(struct wire *w);
 
 /* x -> Relu -> h -> Add(h, w) -> y, with float w[2]; everything closed. */
 void wire_small_model(struct wire *w);
+/* local.f <alpha> (a) => (b) { b = Relu(a) }, for a begun model; overload may be NULL. */
+void wire_function(struct wire *w, const char *overload);
 
 #endif

@@ -87,8 +87,10 @@ static bool is_put_in_line(const struct ox_target *target, const struct ox_targe
     return class->function && !target->functions;
 }
 
-size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct ox_target *target,
-                            int64_t opset, int64_t ml, size_t *by_body)
+/* Nodes that would be impossible if ai.onnx and ai.onnx.ml were of those versions (0: as they are). *by_body: those that their
+ * function body would replace. */
+static size_t blocked_at(const struct ox_target_survey *survey, const struct ox_target *target,
+                         int64_t opset, int64_t ml, size_t *by_body)
 {
     size_t blocked = 0;
     *by_body = 0;
@@ -225,15 +227,15 @@ bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_surv
     if (model->n_opsets == 0)
         return true;
     /* The nearest version that it takes: first as it is, then downwards, then upwards. */
-    if (now <= most && ox_target_blocked_at(survey, target, 0, ml, &by_body) == 0)
+    if (now <= most && blocked_at(survey, target, 0, ml, &by_body) == 0)
         return say(verdict, survey, target, now, ml, by_body);
     if (now == 0)
         return true;
     for (int64_t to = now <= most ? now - 1 : most; to >= OLDEST_OPSET; to--)
-        if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
+        if (blocked_at(survey, target, to, ml, &by_body) == 0)
             return say(verdict, survey, target, to, ml, by_body);
     for (int64_t to = now + 1; to <= most; to++)
-        if (ox_target_blocked_at(survey, target, to, ml, &by_body) == 0)
+        if (blocked_at(survey, target, to, ml, &by_body) == 0)
             return say(verdict, survey, target, to, ml, by_body);
     return true;
 }

@@ -98,9 +98,5 @@ bool ox_target_casts_half(const struct ox_targets *targets, int64_t opset, enum 
 /* Fills verdict->fix and ->command. false: out of memory. */
 bool ox_target_find_fix(struct ox_target_verdict *verdict, struct ox_target_survey *survey,
                         const struct ox_target *target);
-/* Nodes that would be impossible if ai.onnx and ai.onnx.ml were of those versions (0: as they are). *by_body: those that their
- * function body would replace. */
-size_t ox_target_blocked_at(const struct ox_target_survey *survey, const struct ox_target *target,
-                            int64_t opset, int64_t ml, size_t *by_body);
 
 #endif

@@ -1,4 +1,4 @@
-/* Vectors of eight floats for the kernels that are written once for all widths (rows_tmpl.h and others). Masks are vectors
+/* Vectors of eight floats for the kernels that are written once for all widths (rows_vec_tmpl.h and others). Masks are vectors
  * of all-ones lanes. */
 #ifndef OX_KERNELS_X86_VEC_AVX2_H
 #define OX_KERNELS_X86_VEC_AVX2_H

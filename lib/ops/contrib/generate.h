@@ -84,10 +84,6 @@ enum ox_status ox_decoder_put(struct ox_run *r, struct ox_decoder *d, size_t i, 
 /* Input i is that tensor, of which a reference is taken back. */
 enum ox_status ox_decoder_give(struct ox_decoder *d, size_t i, struct ox_tensor *tensor,
                                struct ox_error *err);
-/* Rows `from` of an axis of `of`, n of them. */
-enum ox_status ox_decoder_pick(struct ox_run *r, const struct ox_tensor *of, unsigned axis,
-                               const size_t *from, size_t n, struct ox_tensor **out,
-                               struct ox_error *err);
 /* Each row's last token as input i. */
 enum ox_status ox_decoder_put_last(struct ox_run *r, const struct ox_generation *g,
                                    struct ox_decoder *d, size_t i, struct ox_error *err);

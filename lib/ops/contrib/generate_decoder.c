@@ -25,9 +25,10 @@ enum ox_status ox_decoder_put(struct ox_run *r, struct ox_decoder *d, size_t i, 
     return ox_decoder_give(d, i, t, err);
 }
 
-enum ox_status ox_decoder_pick(struct ox_run *r, const struct ox_tensor *of, unsigned axis,
-                               const size_t *from, size_t n, struct ox_tensor **out,
-                               struct ox_error *err)
+/* Rows `from` of an axis of `of`, n of them. */
+static enum ox_status pick(struct ox_run *r, const struct ox_tensor *of, unsigned axis,
+                           const size_t *from, size_t n, struct ox_tensor **out,
+                           struct ox_error *err)
 {
     int64_t dims[OX_MOST_RANK];
     size_t before = 1, bytes = ox_dtype_size(of->dtype);
@@ -84,7 +85,7 @@ static enum ox_status carry_rows(struct ox_run *r, const struct ox_generation *g
         if (same)
             next = ox_tensor_ref(of);
         else
-            OX_TRY(ox_decoder_pick(r, of, axis, d->spread, g->rows, &next, err));
+            OX_TRY(pick(r, of, axis, d->spread, g->rows, &next, err));
         OX_TRY(ox_decoder_give(d, i, next, err));
     }
     return OX_OK;

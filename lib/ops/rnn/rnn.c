@@ -40,7 +40,8 @@ static double activate(const struct ox_activation *f, double x)
     }
 }
 
-void ox_activation_run(const struct ox_activation *f, double clip, double *x, size_t n)
+/* In place; a clip above 0 bounds the input first. */
+static void activate_row(const struct ox_activation *f, double clip, double *x, size_t n)
 {
     if (clip > 0)
         for (size_t i = 0; i < n; i++)
@@ -107,7 +108,7 @@ static void accumulate(double *a, const double *b, size_t n)
 
 static void step_rnn(const struct direction *d, double *gate, double *h)
 {
-    ox_activation_run(&d->f[0], d->rnn->clip, gate, d->rnn->hidden);
+    activate_row(&d->f[0], d->rnn->clip, gate, d->rnn->hidden);
     memcpy(h, gate, d->rnn->hidden * sizeof *h);
 }
 
@@ -121,20 +122,20 @@ static void step_lstm(const struct direction *d, double *gate, double *h, double
         i[k] += p[k] * c[k];
         f[k] += p[2 * n + k] * c[k];
     }
-    ox_activation_run(&d->f[0], clip, i, n);
-    ox_activation_run(&d->f[1], clip, g, n);
+    activate_row(&d->f[0], clip, i, n);
+    activate_row(&d->f[1], clip, g, n);
     if (d->rnn->input_forget)
         for (size_t k = 0; k < n; k++)
             f[k] = 1 - i[k];
     else
-        ox_activation_run(&d->f[0], clip, f, n);
+        activate_row(&d->f[0], clip, f, n);
     for (size_t k = 0; k < n; k++)
         c[k] = f[k] * c[k] + i[k] * g[k];
     for (size_t k = 0; p && k < n; k++)
         o[k] += p[n + k] * c[k];
-    ox_activation_run(&d->f[0], clip, o, n);
+    activate_row(&d->f[0], clip, o, n);
     memcpy(h, c, n * sizeof *h);
-    ox_activation_run(&d->f[2], clip, h, n);
+    activate_row(&d->f[2], clip, h, n);
     for (size_t k = 0; k < n; k++)
         h[k] *= o[k];
 }
@@ -165,7 +166,7 @@ static enum ox_status step_gru(struct ox_run *r, const struct direction *d, size
         double *gate = d->gates + b * g;
         const double *input = d->from_input + (time_of(d, length, s) * rnn->batch + b) * g;
         accumulate(gate, input, ng);
-        ox_activation_run(&d->f[0], rnn->clip, gate, ng);
+        activate_row(&d->f[0], rnn->clip, gate, ng);
         for (size_t k = 0; k < n && !rnn->linear_before_reset; k++)
             d->reset[b * n + k] = gate[n + k] * d->h[b * n + k];
     }
@@ -181,7 +182,7 @@ static enum ox_status step_gru(struct ox_run *r, const struct direction *d, size
         for (size_t k = 0; k < n && rnn->linear_before_reset; k++)
             next[k] = gate[n + k] * (gate[ng + k] + (d->bias ? d->bias[g + ng + k] : 0));
         accumulate(next, input, n);
-        ox_activation_run(&d->f[1], rnn->clip, next, n);
+        activate_row(&d->f[1], rnn->clip, next, n);
         for (size_t k = 0; k < n; k++)
             h[k] = (1 - gate[k]) * next[k] + gate[k] * h[k];
     }

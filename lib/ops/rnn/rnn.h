@@ -23,9 +23,6 @@ struct ox_activation {
     double alpha, beta;
 };
 
-/* In place; a clip above 0 bounds the input first. */
-void ox_activation_run(const struct ox_activation *f, double clip, double *x, size_t n);
-
 enum ox_rnn_kind { OX_RNN_PLAIN, OX_RNN_GRU, OX_RNN_LSTM };
 
 static inline size_t ox_rnn_gates(enum ox_rnn_kind kind)

@@ -9,8 +9,9 @@
 
 enum { CHUNK = 4096 /* elements: a multiple of 8, so that packed ones end at a byte */ };
 
-enum ox_status ox_packed_write(struct ox_outfile *file, const char *path,
-                               const struct ox_tensor *tensor, struct ox_error *err)
+/* Elements as in raw_data. */
+static enum ox_status write_packed(struct ox_outfile *file, const char *path,
+                                   const struct ox_tensor *tensor, struct ox_error *err)
 {
     unsigned bits = ox_dtype_bits(tensor->dtype);
     if (bits == 0)
@@ -63,8 +64,8 @@ static void put_csv_element(struct ox_strbuf *line, const struct ox_tensor *tens
     }
 }
 
-enum ox_status ox_csv_write(struct ox_outfile *file, const char *path,
-                            const struct ox_tensor *tensor, struct ox_error *err)
+static enum ox_status write_csv(struct ox_outfile *file, const char *path,
+                                const struct ox_tensor *tensor, struct ox_error *err)
 {
     if (tensor->rank > 2 || tensor->dtype == OX_COMPLEX64 || tensor->dtype == OX_COMPLEX128)
         return ox_fail(
@@ -135,9 +136,9 @@ static enum ox_status write_form(struct ox_outfile *file, enum ox_tensor_format 
     case OX_TENSORS_NPY:
         return write_npy(file, path, tensors[0], err);
     case OX_TENSORS_CSV:
-        return ox_csv_write(file, path, tensors[0], err);
+        return write_csv(file, path, tensors[0], err);
     case OX_TENSORS_RAW:
-        return ox_packed_write(file, path, tensors[0], err);
+        return write_packed(file, path, tensors[0], err);
     case OX_TENSORS_JSON:
         return ox_json_tensors_write(file, path, n, names, tensors, err);
     default:
@@ -265,7 +266,7 @@ enum ox_status ox_safetensors_write(struct ox_outfile *file, const char *path, s
     if (status == OX_OK)
         status = ox_outfile_write(file, text.data, text.len, err);
     for (size_t i = 0; i < n && status == OX_OK; i++)
-        status = ox_packed_write(file, path, tensors[order[i]], err);
+        status = write_packed(file, path, tensors[order[i]], err);
     free(order);
     ox_strbuf_release(&text);
     return status;

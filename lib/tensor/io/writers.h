@@ -11,10 +11,5 @@ enum ox_status ox_json_tensors_write(struct ox_outfile *file, const char *path, 
 enum ox_status ox_safetensors_write(struct ox_outfile *file, const char *path, size_t n,
                                     const char *const *names,
                                     const struct ox_tensor *const *tensors, struct ox_error *err);
-enum ox_status ox_csv_write(struct ox_outfile *file, const char *path,
-                            const struct ox_tensor *tensor, struct ox_error *err);
-/* Elements as in raw_data. */
-enum ox_status ox_packed_write(struct ox_outfile *file, const char *path,
-                               const struct ox_tensor *tensor, struct ox_error *err);
 
 #endif
