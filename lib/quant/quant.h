@@ -105,6 +105,9 @@ enum ox_status ox_quant_drop_unread(struct ox_quant *q, struct ox_graph *graph, 
 
 /* Makes a Sum of an Add, which runtimes make no Gemm of. */
 enum ox_status ox_quant_make_sum(struct ox_quant *q, struct ox_node *add, struct ox_error *err);
+/* The sums before normalizations as Sum: lone_norm.c. */
+enum ox_status ox_quant_lone_norms(struct ox_quant *q, struct ox_graph *graph,
+                                   struct ox_error *err);
 /* Tables and weights of recurrent layers have 8 bits, or the 16 that were asked for of weights. */
 enum ox_dtype ox_quant_stored_type(const struct ox_quant *q);
 

@@ -96,9 +96,12 @@ enum ox_status ox_quant_finish(struct ox_quant *q, struct ox_error *err)
     struct ox_model *model = q->model;
     OX_TRY(ox_quant_tie(q, err));
     for (size_t g = 0; g < model->n_graphs && !q->options->compat_ort && !q->options->weight_only;
-         g++)
-        if (!model->graphs[g]->function)
-            OX_TRY(ox_quant_shrink_scaled(q, model->graphs[g], err));
+         g++) {
+        if (model->graphs[g]->function)
+            continue;
+        OX_TRY(ox_quant_shrink_scaled(q, model->graphs[g], err));
+        OX_TRY(ox_quant_lone_norms(q, model->graphs[g], err));
+    }
     if (!q->options->compat_ort)
         OX_TRY(ox_quant_share_bodies(q, err));
     OX_TRY(ox_quant_drop_inits(q, err));

@@ -3,8 +3,8 @@
 for divisor in deviation constant; do
     cat >m.onnxtxt <<MODEL
 <ir_version: 8, opset_import: ["" : 13]>
-g (float[4,64] x) => (float[4,2] y)
-<float constant = {2}, float epsilon = {0.00001}, float[64,2] w = {$(printf '1, %.0s' {1..127})1}>
+g (float[4,64] x) => (float[4,64] y)
+<float constant = {2}, float epsilon = {0.00001}, float[64,64] w = {$(printf '1, %.0s' {1..4095})1}>
 {
     mean = ReduceMean <axes = [-1]> (x)
     centered = Sub (x, mean)

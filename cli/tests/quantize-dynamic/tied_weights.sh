@@ -1,8 +1,8 @@
 # A table whose rows are the columns of a product is stored once, however the model spells it.
-numbers() { awk 'BEGIN { for (i = 0; i < 4; i++) for (j = 1; j <= 64; j++) printf "%s%.4f", (i + j > 1 ? ", " : ""), (i + 1) * sin(i * 64 + j) }'; }
-turned() { awk 'BEGIN { for (j = 1; j <= 64; j++) for (i = 0; i < 4; i++) printf "%s%.4f", (i + j > 1 ? ", " : ""), (i + 1) * sin(i * 64 + j) }'; }
+numbers() { awk 'BEGIN { for (i = 0; i < 64; i++) for (j = 1; j <= 64; j++) printf "%s%.4f", (i + j > 1 ? ", " : ""), (i + 1) * sin(i * 64 + j) }'; }
+turned() { awk 'BEGIN { for (j = 1; j <= 64; j++) for (i = 0; i < 64; i++) printf "%s%.4f", (i + j > 1 ? ", " : ""), (i + 1) * sin(i * 64 + j) }'; }
 make() { # the product, what more there is
-    printf '<ir_version: 8, opset_import: ["" : 17]>\ng (int64[N] i) => (float[N,4] y)\n<float[4,64] table = {%s}%s>\n{\n    ["lookup"] h = Gather (table, i)\n    k = Tanh (h)\n    %s\n}\n' "$(numbers)" "$2" "$1" >m.onnxtxt
+    printf '<ir_version: 8, opset_import: ["" : 17]>\ng (int64[N] i) => (float[N,64] y)\n<float[64,64] table = {%s}%s>\n{\n    ["lookup"] h = Gather (table, i)\n    k = Tanh (h)\n    %s\n}\n' "$(numbers)" "$2" "$1" >m.onnxtxt
 }
 echo '[3, 0, 1]' >i.json
 mkdir data
@@ -13,7 +13,7 @@ for k in 1 2 3; do
 done
 for how in 'w = Transpose <perm = [1, 0]> (table) y = MatMul (k, w)' 'y = Gemm <transB = 1> (k, table)' 'y = MatMul (k, copy)'; do
     echo "--- $how"
-    make "$how" "$(case $how in *copy*) printf ', float[64,4] copy = {%s}' "$(turned)" ;; esac)"
+    make "$how" "$(case $how in *copy*) printf ', float[64,64] copy = {%s}' "$(turned)" ;; esac)"
     onnxtool quantize-dynamic m.onnxtxt -o q.onnx -q
     onnxtool check --full q.onnx
     onnxtool dump q.onnx -f text | grep -oE '[< ]int8\[[0-9,]*\] [a-z_]*'
