@@ -296,11 +296,16 @@ START_TEST(a_processors_own_layout_is_told_as_that)
 END_TEST
 
 /* Swish 24 has a Constant in its body, which opset 25 has changed. */
-START_TEST(a_body_is_good_until_an_operator_in_it_changes)
+START_TEST(a_body_serves_where_nothing_in_it_has_changed)
 {
     ck_assert(judge("onnxruntime", "<ir_version: 11, opset_import: [\"\" : 24]>\n"
                                    "g (float[2] X) => (float[2] Y) { Y = Swish (X) }")
                   ->loads);
+}
+END_TEST
+
+START_TEST(a_body_is_no_help_where_an_operator_in_it_has_changed)
+{
     const struct ox_target_verdict *verdict =
         judge("onnxruntime", "<ir_version: 11, opset_import: [\"\" : 25]>\n"
                              "g (float[2] X) => (float[2] Y) { Y = Swish (X) }");
@@ -401,7 +406,8 @@ int main(void)
     tcase_add_test(cases, work_beside_a_fallback_is_one_piece);
     tcase_add_test(cases, an_unknown_domain_is_told_as_that);
     tcase_add_test(cases, a_processors_own_layout_is_told_as_that);
-    tcase_add_test(cases, a_body_is_good_until_an_operator_in_it_changes);
+    tcase_add_test(cases, a_body_serves_where_nothing_in_it_has_changed);
+    tcase_add_test(cases, a_body_is_no_help_where_an_operator_in_it_has_changed);
     tcase_add_test(cases, refused_attributes_are_told_as_that);
     tcase_add_loop_test(cases, what_releases_refuse_is_told, 0, (int)OX_COUNT(refusals));
     Suite *suite = suite_create("targets");
