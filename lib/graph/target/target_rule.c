@@ -5,27 +5,58 @@
 #include "proto/onnx.pb-c.h"
 #include "schema/schema.h"
 
+/* Whether all nodes of the body are good, by domain and operator. */
+static bool all_good(const struct ox_schema_body *body,
+                     bool (*good)(const void *arg, const char *domain, const char *op_type),
+                     const void *arg)
+{
+    Onnx__FunctionProto *function = onnx__function_proto__unpack(NULL, body->bytes, body->data);
+    bool all = function != NULL;
+    for (size_t i = 0; all && i < function->n_node; i++) {
+        const Onnx__NodeProto *node = function->node[i];
+        all = good(arg, node->domain ? node->domain : "", node->op_type);
+    }
+    onnx__function_proto__free_unpacked(function, NULL);
+    return all;
+}
+
+struct known {
+    const struct ox_target_table *table;
+    uint32_t bit;
+    int64_t opset;
+};
+
+static bool is_known(const void *arg, const char *domain, const char *op_type)
+{
+    const struct known *k = arg;
+    const struct ox_schema *schema = ox_schema_find(domain, op_type, k->opset);
+    struct ox_target_answer answer = {0};
+    if (schema)
+        ox_target_ask(&answer, k->table, k->bit, domain, op_type, schema->since, NULL, 0);
+    return answer.via != OX_VIA_NONE || strcmp(op_type, "Constant") == 0;
+}
+
 bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
                          const struct ox_schema *schema, int64_t opset)
 {
+    const struct known known = {table, bit, opset};
     const struct ox_schema_body *body = schema ? ox_schema_body_at(schema, opset) : NULL;
     if (!body && schema && schema->n_bodies > 0)
         body = &schema->bodies[0];
     if (!body) /* one that depends on the node cannot be looked at here */
         return schema && schema->has_function;
-    Onnx__FunctionProto *function = onnx__function_proto__unpack(NULL, body->bytes, body->data);
-    bool fits = function != NULL;
-    for (size_t i = 0; fits && i < function->n_node; i++) {
-        const Onnx__NodeProto *node = function->node[i];
-        const char *domain = node->domain ? node->domain : "";
-        const struct ox_schema *of_node = ox_schema_find(domain, node->op_type, opset);
-        struct ox_target_answer answer = {0};
-        if (of_node)
-            ox_target_ask(&answer, table, bit, domain, node->op_type, of_node->since, NULL, 0);
-        fits = answer.via != OX_VIA_NONE || strcmp(node->op_type, "Constant") == 0;
-    }
-    onnx__function_proto__free_unpacked(function, NULL);
-    return fits;
+    return all_good(body, is_known, &known);
+}
+
+/* From one opset to another. */
+struct opsets {
+    int64_t from, to;
+};
+
+static bool is_unchanged(const void *arg, const char *domain, const char *op_type)
+{
+    const struct opsets *o = arg;
+    return ox_schema_find(domain, op_type, o->from) == ox_schema_find(domain, op_type, o->to);
 }
 
 /* Whether the standard's body of the operator means the same at that opset: runtimes do not use one with an operator that has changed
@@ -33,18 +64,7 @@ bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
 static bool body_holds(const struct ox_schema *schema, int64_t opset)
 {
     const struct ox_schema_body *body = schema ? ox_schema_body_at(schema, opset) : NULL;
-    if (!body)
-        return true;
-    Onnx__FunctionProto *function = onnx__function_proto__unpack(NULL, body->bytes, body->data);
-    bool holds = function != NULL;
-    for (size_t i = 0; holds && i < function->n_node; i++) {
-        const Onnx__NodeProto *node = function->node[i];
-        const char *domain = node->domain ? node->domain : "";
-        holds = ox_schema_find(domain, node->op_type, opset) ==
-                ox_schema_find(domain, node->op_type, body->opset);
-    }
-    onnx__function_proto__free_unpacked(function, NULL);
-    return holds;
+    return !body || all_good(body, is_unchanged, &(struct opsets){body->opset, opset});
 }
 
 static const char *print_reason(struct ox_arena *arena, const struct ox_target *target,
