@@ -13,6 +13,13 @@ bool is_strided(enum ox_conv_way way);
 bool is_line(enum ox_conv_way way);
 bool is_joined(enum ox_conv_way way);
 
+/* Of each way; the sanitizers look at what is read and written, for which fewer do. */
+#ifdef OX_SANITIZE
+enum { SHAPES = 30 };
+#else
+enum { SHAPES = 120 };
+#endif
+
 /* One that may go `way`; pixels may be wider than their channels. */
 struct ox_conv random_conv(struct dice *d, enum ox_conv_way way);
 

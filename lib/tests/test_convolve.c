@@ -193,13 +193,6 @@ START_TEST(the_bits_are_the_same_for_any_number_of_threads)
 }
 END_TEST
 
-/* Of each way; the sanitizers look at what is read and written, for which fewer do. */
-#ifdef OX_SANITIZE
-enum { SHAPES = 30 };
-#else
-enum { SHAPES = 120 };
-#endif
-
 int main(void)
 {
     Suite *suite = suite_create("convolve");
