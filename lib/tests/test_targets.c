@@ -1,5 +1,6 @@
 /* Which releases of runtimes are meant, what their tables say, and verdicts on models. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,23 +297,49 @@ START_TEST(a_processors_own_layout_is_told_as_that)
 END_TEST
 
 /* Swish 24 has a Constant in its body, which opset 25 has changed. */
+static const struct ox_target_verdict *judge_swish(const char *spec, int opset)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "<ir_version: 11, opset_import: [\"\" : %d]>\n"
+             "g (float[2] X) => (float[2] Y) { Y = Swish (X) }",
+             opset);
+    return judge(spec, text);
+}
+
 START_TEST(a_body_serves_where_nothing_in_it_has_changed)
 {
-    ck_assert(judge("onnxruntime", "<ir_version: 11, opset_import: [\"\" : 24]>\n"
-                                   "g (float[2] X) => (float[2] Y) { Y = Swish (X) }")
-                  ->loads);
+    ck_assert(judge_swish("onnxruntime", 24)->loads);
 }
 END_TEST
 
-START_TEST(a_body_is_no_help_where_an_operator_in_it_has_changed)
+static void check_outlived(const struct ox_target_verdict *verdict)
 {
-    const struct ox_target_verdict *verdict =
-        judge("onnxruntime", "<ir_version: 11, opset_import: [\"\" : 25]>\n"
-                             "g (float[2] X) => (float[2] Y) { Y = Swish (X) }");
     ck_assert(!verdict->loads);
     ck_assert_int_eq(verdict->problems[0].cause, OX_CAUSE_VERSION);
     ck_assert_ptr_nonnull(strstr(verdict->problems[0].reason, "by its body alone"));
     ck_assert_ptr_nonnull(verdict->fix);
+}
+
+START_TEST(a_body_is_no_help_where_an_operator_in_it_has_changed)
+{
+    check_outlived(judge_swish("onnxruntime", 25));
+}
+END_TEST
+
+START_TEST(nor_does_the_processor_take_such_a_body_from_a_provider)
+{
+    check_outlived(judge_swish("onnxruntime:cuda", 25));
+}
+END_TEST
+
+/* CastLike, in the body of Swish, is itself known by its body. */
+START_TEST(bodies_in_bodies_are_the_providers_too)
+{
+    const struct ox_target_verdict *verdict = judge_swish("onnxruntime:cuda", 24);
+    ck_assert(verdict->loads);
+    ck_assert_uint_eq(verdict->n_taken, 1);
+    ck_assert_uint_eq(verdict->n_fallback, 0);
 }
 END_TEST
 
@@ -408,6 +435,8 @@ int main(void)
     tcase_add_test(cases, a_processors_own_layout_is_told_as_that);
     tcase_add_test(cases, a_body_serves_where_nothing_in_it_has_changed);
     tcase_add_test(cases, a_body_is_no_help_where_an_operator_in_it_has_changed);
+    tcase_add_test(cases, nor_does_the_processor_take_such_a_body_from_a_provider);
+    tcase_add_test(cases, bodies_in_bodies_are_the_providers_too);
     tcase_add_test(cases, refused_attributes_are_told_as_that);
     tcase_add_loop_test(cases, what_releases_refuse_is_told, 0, (int)OX_COUNT(refusals));
     Suite *suite = suite_create("targets");

@@ -33,7 +33,8 @@ static bool is_known(const void *arg, const char *domain, const char *op_type)
     struct ox_target_answer answer = {0};
     if (schema)
         ox_target_ask(&answer, k->table, k->bit, domain, op_type, schema->since, NULL, 0);
-    return answer.via != OX_VIA_NONE || strcmp(op_type, "Constant") == 0;
+    return answer.via != OX_VIA_NONE || strcmp(op_type, "Constant") == 0 ||
+           ox_target_body_fits(k->table, k->bit, schema, k->opset);
 }
 
 bool ox_target_body_fits(const struct ox_target_table *table, uint32_t bit,
@@ -132,6 +133,35 @@ const struct ox_schema *ox_target_schema(const struct ox_target *target,
 /* From this opset on Cast names its type by number, and runtimes that put casts around nodes know no other. */
 enum { FIRST_NUMBERED_CAST = 6 };
 
+/* A class as a table is asked for it: by the schema and the types of one of its versions. */
+struct asked {
+    const struct ox_target_class *class;
+    const struct ox_schema *schema; /* NULL: none is known */
+    const struct ox_target_binding *bindings;
+    size_t n_bindings;
+};
+
+static int since_of(const struct asked *asked)
+{
+    return asked->schema ? asked->schema->since : (int)asked->class->opset;
+}
+
+/* What rows say, and what nobody has whatever they say; sets *outlived where that is for the operators of the body. */
+static struct ox_target_answer ask(const struct ox_target_table *table, uint32_t bit,
+                                   const struct asked *asked, bool *outlived)
+{
+    const struct ox_target_class *class = asked->class;
+    struct ox_target_answer answer;
+    ox_target_ask(&answer, table, bit, class->domain, class->op_type, since_of(asked),
+                  asked->bindings, asked->n_bindings);
+    if (answer.via == OX_VIA_CAST && !*class->domain && class->opset < FIRST_NUMBERED_CAST)
+        answer.via = OX_VIA_NONE;
+    if (answer.via != OX_VIA_BODY || body_holds(asked->schema, class->opset))
+        return answer;
+    *outlived = true;
+    return (struct ox_target_answer){.via = OX_VIA_NONE, .has_op = true};
+}
+
 void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_survey *survey,
                     const struct ox_target *target, const struct ox_target_class *class,
                     const struct ox_schema *schema, struct ox_arena *arena)
@@ -146,34 +176,23 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
     if (class->function && target->functions)
         return;
     struct ox_target_binding others[64];
-    const struct ox_target_binding *bindings = class->bindings;
-    size_t n = class->n_bindings;
-    if (schema) {
-        n = ox_target_bindings(others, sizeof others / sizeof *others, survey, class->node, schema);
-        bindings = others;
-    } else {
-        schema = class->schema;
-    }
-    int since = schema ? schema->since : (int)class->opset;
-    struct ox_target_answer own;
-    ox_target_ask(&own, &target->own, target->own_bit, class->domain, class->op_type, since,
-                  bindings, n);
-    if (own.via == OX_VIA_CAST && !*class->domain && class->opset < FIRST_NUMBERED_CAST)
-        own.via = OX_VIA_NONE;
-    const bool outlived = own.via == OX_VIA_BODY && !body_holds(schema, class->opset);
-    if (outlived)
-        own = (struct ox_target_answer){.via = OX_VIA_NONE, .has_op = true};
+    struct asked asked = {class, class->schema, class->bindings, class->n_bindings};
+    if (schema)
+        asked = (struct asked){class, schema, others,
+                               ox_target_bindings(others, sizeof others / sizeof *others, survey,
+                                                  class->node, schema)};
+    bool outlived = false;
+    const struct ox_target_answer own = ask(&target->own, target->own_bit, &asked, &outlived);
     ruling->fate = fates[own.via];
     if (own.via != OX_VIA_NONE)
         return;
     struct ox_target_answer rest = {0};
     if (target->rest.rows)
-        ox_target_ask(&rest, &target->rest, target->rest_bit, class->domain, class->op_type, since,
-                      bindings, n);
+        rest = ask(&target->rest, target->rest_bit, &asked, &outlived);
     if (rest.via != OX_VIA_NONE)
         ruling->fate = OX_FATE_FALLBACK;
     if (rest.via == OX_VIA_BODY &&
-        ox_target_body_fits(&target->own, target->own_bit, schema, class->opset)) {
+        ox_target_body_fits(&target->own, target->own_bit, asked.schema, class->opset)) {
         ruling->fate = OX_FATE_BODY;
         return;
     }
@@ -193,5 +212,6 @@ void ox_target_rule(struct ox_target_ruling *ruling, const struct ox_target_surv
         ruling->reason = ox_arena_printf(arena, "%s %s does not expand functions of models",
                                          target->runtime, target->version);
     else if (arena)
-        ruling->reason = print_reason(arena, target, class, since, ruling->cause, answer);
+        ruling->reason =
+            print_reason(arena, target, class, since_of(&asked), ruling->cause, answer);
 }
