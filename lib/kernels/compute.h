@@ -66,10 +66,11 @@ struct ox_line {
     size_t panel;
     float *c;
     size_t ldc, cols;
-    bool add;   /* to c */
-    bool near;  /* c is in a core's own cache */
-    bool fetch; /* the left side is not, and has one row: the first columns bring it there */
-    bool far;   /* weights come from memory, and few outputs wait for them alone */
+    bool add;    /* to c */
+    bool near;   /* c is in a core's own cache */
+    bool fetch;  /* the left side is not, and has one row: the first columns bring it there */
+    bool far;    /* weights come from memory, and few outputs wait for them alone */
+    bool across; /* the next panels are read next, not what follows in these */
     const struct ox_epilogue *end;
 };
 

@@ -63,43 +63,62 @@ static void past_by_triples(const struct ox_compute *t, const struct ox_dense *d
     ox_end_rows(t, rows, cols, c, d->c_row, &end);
 }
 
-/* As many panels as are summed at once go past a part of the rows, which stays in L2 with its sums. */
+/* What one pass over some of the columns and a part of k needs to know of the whole. */
+struct passing {
+    const struct ox_dense *d;
+    const float *a; /* row r of the left side, */
+    float *c;       /* and of the sums */
+    size_t row, col0, cols, depth;
+};
+
+static void pass(const struct ox_compute *t, const struct passing *p, struct ox_line *l, size_t col,
+                 size_t k0)
+{
+    enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
+    const struct ox_dense *d = p->d;
+    const struct ox_epilogue end = ox_end_at(&d->end, p->row, p->col0 + col);
+    const float *row = p->a + k0;
+    l->row = &row;
+    l->run = ox_least(p->depth, d->k - k0);
+    l->b = d->packed + (p->col0 + col) * d->k + k0 * t->nr;
+    l->c = p->c + col;
+    l->cols = ox_least(t->wide, p->cols - col);
+    l->add = k0 > 0;
+    l->fetch = col == 0 && d->m * l->step > FAR;
+    l->end = k0 + l->run == d->k ? &end : NULL;
+    t->line(l);
+}
+
+/* As many panels as are summed at once go past rows that stay in L2 with their sums: where all of k would leave room for a part of the
+ * rows alone, more of them by a part of k after another, for what brings a panel near is shared by all rows that it passes. */
 void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, size_t depth,
                           const float *a, size_t a_row, size_t row0, size_t rows, size_t col0,
                           size_t cols, float *c, float *parts)
 {
-    enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
     if (parts) {
         past_by_triples(t, d, depth, a, a_row, row0, rows, col0, cols, c, parts);
         return;
     }
-    const size_t nr = t->nr, wide = t->wide;
-    const float *row;
-    struct ox_line l = {.row = &row,
-                        .rows = 1,
+    const size_t room = 2 * t->block_floats, wide = t->wide;
+    const size_t whole = ox_even_part(rows, room / (d->k + cols) + 1, t->mr);
+    const bool by_depth = whole < rows && d->k > depth;
+    struct ox_line l = {.rows = 1,
                         .step = a_row,
                         .ldc = d->c_row,
-                        .panel = d->k * nr,
-                        .far = ox_dense_waits(t, d)};
-    l.count = ox_even_part(rows, 2 * t->block_floats / (d->k + cols) + 1, t->mr);
+                        .panel = d->k * t->nr,
+                        .far = ox_dense_waits(t, d),
+                        .across = by_depth && cols > wide};
+    l.count = by_depth ? ox_even_part(rows, room / (depth + cols) + 1, t->mr) : whole;
     for (size_t r = 0; r < rows; r += l.count) {
-        struct ox_epilogue end;
         l.count = ox_least(l.count, rows - r);
-        for (size_t col = 0; col < cols; col += wide) {
-            end = ox_end_at(&d->end, row0 + r, col0 + col);
-            l.c = c + r * d->c_row + col;
-            l.cols = ox_least(wide, cols - col);
-            l.fetch = col == 0 && d->m * a_row > FAR;
-            for (size_t k0 = 0; k0 < d->k; k0 += l.run) {
-                l.b = d->packed + (col0 + col) * d->k + k0 * nr;
-                row = a + r * a_row + k0;
-                l.run = ox_least(depth, d->k - k0);
-                l.add = k0 > 0;
-                l.end = k0 + l.run == d->k ? &end : NULL;
-                t->line(&l);
-            }
-        }
-        end = ox_end_at(&d->end, row0 + r, col0);
+        const struct passing p = {d, a + r * a_row, c + r * d->c_row, row0 + r, col0, cols, depth};
+        for (size_t k0 = 0; by_depth && k0 < d->k; k0 += depth)
+            for (size_t col = 0; col < cols; col += wide)
+                pass(t, &p, &l, col, k0);
+        for (size_t col = 0; !by_depth && col < cols; col += wide)
+            for (size_t k0 = 0; k0 < d->k; k0 += depth)
+                pass(t, &p, &l, col, k0);
+        const struct ox_epilogue end = ox_end_at(&d->end, row0 + r, col0);
         ox_end_rows(t, l.count, cols, c + r * d->c_row, d->c_row, &end);
     }
 }

@@ -50,7 +50,14 @@ static void plan_parts(const struct ox_compute *t, size_t m, size_t n, size_t k,
 void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, size_t depth,
                       size_t others, bool pack, struct ox_blocking *out)
 {
-    enum { TASKS = 32, COLS_LEAST = 64, ROWS_PACKING = 192, COLS_PACKING = 192 };
+    enum {
+        TASKS = 32,
+        COLS_LEAST = 64,
+        COLS_MANY = 12,
+        ROWS_MANY = 256,
+        ROWS_PACKING = 192,
+        COLS_PACKING = 192
+    };
     const bool few = !pack && m <= t->mr;
     if (ox_triples_pay(t, m, n, k)) {
         plan_parts(t, m, n, k, depth, others, out);
@@ -77,6 +84,9 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
         if (!pack) {
             col_parts = ox_least(wanted, (n + cols_least - 1) / cols_least);
             row_parts = ox_least((wanted + col_parts - 1) / col_parts, m / rows_least);
+            /* What brings columns near is shared by all rows that they pass. */
+            if (col_parts >= COLS_MANY)
+                row_parts = ox_least(row_parts, (m + ROWS_MANY - 1) / ROWS_MANY);
             row_parts = row_parts ? row_parts : 1;
             make_even(t, m, n, wanted, &row_parts, &col_parts);
             /* Rows too few to part, and few columns: parts of those, or two of the rows that are no whole tiles. */

@@ -170,6 +170,7 @@ static void random_line(struct dice *d, const struct ox_compute *t, struct line 
                             .add = dice_between(d, 0, 1),
                             .far = dice_between(d, 0, 1),
                             .fetch = rows == 1 && dice_between(d, 0, 1),
+                            .across = dice_between(d, 0, 1),
                             .end = dice_between(d, 0, 1) ? &x->end : NULL};
 }
 
@@ -288,6 +289,17 @@ START_TEST(two_threads_get_as_many_of_few_tasks)
             ox_blocking_plan(table_at(level), s[0], s[1], s[2], s[2], 1, false, &by);
             ck_assert_uint_eq(by.n_rows * by.n_cols % 2, 0);
         }
+    }
+}
+END_TEST
+
+START_TEST(columns_in_many_parts_leave_rows_together)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        struct ox_blocking by;
+        ox_blocking_plan(t, 128, 768, 3072, ox_dense_depth(t, 3072), 1, false, &by);
+        ck_assert(t->triples || (by.n_rows == 1 && by.n_cols >= 12));
     }
 }
 END_TEST
@@ -507,6 +519,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 16);
     tcase_add_loop_test(tc, tasks_cover_a_product_once, 0, 400);
     tcase_add_test(tc, two_threads_get_as_many_of_few_tasks);
+    tcase_add_test(tc, columns_in_many_parts_leave_rows_together);
     tcase_add_loop_test(tc, rows_that_are_made_as_they_are_read_give_the_same_bits, 0, 48);
     tcase_add_loop_test(tc, weights_packed_before_or_as_they_are_read_give_the_same_bits, 0, 96);
     tcase_add_loop_test(tc, weights_of_two_bytes_give_what_they_are_worth, 0, 24);
