@@ -44,8 +44,8 @@ size_t ox_gemm_work(size_t m, size_t n, size_t k)
 #define NAME(x) x##_f64
 #include "kernels/gemm_tmpl.h"
 
-const struct ox_gemm_f32 ox_gemm_f32_c = {4, 8, OX_GEMM_KC, tile_f32, ox_gemm_dot_f32};
-const struct ox_gemm_f64 ox_gemm_f64_c = {4, 4, OX_GEMM_KC, tile_f64, ox_gemm_dot_f64};
+const struct ox_gemm_f32 ox_gemm_f32_c = {4, 8, OX_GEMM_KC, tile_f32, ox_gemm_dot_f32, NULL};
+const struct ox_gemm_f64 ox_gemm_f64_c = {4, 4, OX_GEMM_KC, tile_f64, ox_gemm_dot_f64, NULL};
 
 const struct ox_gemm_f32 *ox_gemm_f32(void)
 {

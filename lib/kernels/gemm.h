@@ -28,13 +28,16 @@ enum ox_gemm_way ox_gemm_way(size_t m, size_t n, size_t k, size_t a_col, size_t 
                              size_t b_col);
 
 /* tile: c[i * ldc + j] = (add ? c : 0) + sum over k of a[k * mr + i] * b[k * nr + j], for i < rows <= mr, j < cols <= nr.
- * dot: the sum of a[p] * b[p], with the bits of plain C. */
+ * dot: the sum of a[p] * b[p], with the bits of plain C.
+ * in_place: as tile, of sides as they lie: element (i, p) at a[i * a_row + p * a_col], (p, j) at b[p * b_row + j]. May be NULL. */
 struct ox_gemm_f32 {
     unsigned mr, nr;
     unsigned depth; /* that is summed at once: at most OX_GEMM_KC */
     void (*tile)(size_t k, const float *a, const float *b, float *c, size_t ldc, unsigned rows,
                  unsigned cols, bool add);
     float (*dot)(size_t k, const float *a, const float *b);
+    void (*in_place)(size_t k, const float *a, size_t a_row, size_t a_col, const float *b,
+                     size_t b_row, float *c, size_t ldc, unsigned rows, unsigned cols, bool add);
 };
 
 struct ox_gemm_f64 {
@@ -42,6 +45,8 @@ struct ox_gemm_f64 {
     void (*tile)(size_t k, const double *a, const double *b, double *c, size_t ldc, unsigned rows,
                  unsigned cols, bool add);
     double (*dot)(size_t k, const double *a, const double *b);
+    void (*in_place)(size_t k, const double *a, size_t a_row, size_t a_col, const double *b,
+                     size_t b_row, double *c, size_t ldc, unsigned rows, unsigned cols, bool add);
 };
 
 /* The kernels for this processor. */

@@ -207,6 +207,26 @@ static void NAME(dots)(const struct GEMM *g, size_t m, size_t n, size_t k, const
         }
 }
 
+/* Sides of which a tile uses nothing twice: the left one is not packed, nor the right one where its columns are adjacent. */
+static void NAME(in_place)(const struct GEMM *g, size_t m, size_t n, size_t k, const REAL *a,
+                           size_t a_row, size_t a_col, const REAL *b, size_t b_row, size_t b_col,
+                           REAL *c, size_t ldc, bool add, REAL *work)
+{
+    for (size_t j = 0; j < n; j += g->nr) {
+        const unsigned cols = n - j < g->nr ? (unsigned)(n - j) : g->nr;
+        for (size_t at = 0; at < k; at += g->depth) {
+            const size_t depth = k - at < g->depth ? k - at : g->depth;
+            const REAL *right = b + at * b_row + j * b_col;
+            if (b_col != 1)
+                NAME(ox_gemm_pack_right)(cols, depth, cols, right, b_row, b_col, work);
+            for (size_t i = 0; i < m; i += g->mr)
+                g->in_place(depth, a + i * a_row + at * a_col, a_row, a_col,
+                            b_col == 1 ? right : work, b_col == 1 ? b_row : cols, c + i * ldc + j,
+                            ldc, m - i < g->mr ? (unsigned)(m - i) : g->mr, cols, add || at);
+        }
+    }
+}
+
 void NAME(ox_gemm_run)(const struct GEMM *g, enum ox_gemm_way way, size_t m, size_t n, size_t k,
                        const REAL *a, size_t a_row, size_t a_col, const REAL *b, size_t b_row,
                        size_t b_col, REAL *c, size_t ldc, bool add, REAL *work)
@@ -229,7 +249,10 @@ void NAME(ox_gemm_run)(const struct GEMM *g, enum ox_gemm_way way, size_t m, siz
             NAME(row)(n, k, a + i * a_row, a_col, b, b_row, c + i * ldc, add);
         return;
     case OX_GEMM_TILES:
-        break;
+        if (!g->in_place || (m > g->mr && n > g->nr))
+            break;
+        NAME(in_place)(g, m, n, k, a, a_row, a_col, b, b_row, b_col, c, ldc, add, work);
+        return;
     }
     for (size_t nn = 0; nn < n; nn += OX_GEMM_NC) {
         size_t cols = n - nn < OX_GEMM_NC ? n - nn : OX_GEMM_NC;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/dense.h"
+#include "kernels/lines_apart.h"
 #include "ops/carry.h"
 #include "ops/kernel_tables.h"
 
@@ -14,38 +15,35 @@ struct blocks {
     size_t n_block, n_count, n_image;
 };
 
-/* Of a line of blocks one element each: those from `from` on that fall into the image, the first of them at `to`. */
+/* Of the blocks along an axis one element each: those from `from` on that fall into the image, the first of them at `to`. */
 struct span {
     size_t n, from;
     int64_t to;
 };
 
-static struct span block_span(const struct blocks *b, int64_t within)
+static struct span block_span(const struct blocks *b, unsigned axis, int64_t within)
 {
-    const unsigned last = b->rank - 1;
-    const int64_t stride = b->stride[last], image = b->image[last];
-    const int64_t x = within * b->dilation[last] - b->before[last];
+    const int64_t stride = b->stride[axis], image = b->image[axis];
+    const int64_t x = within * b->dilation[axis] - b->before[axis];
     const int64_t first = x < 0 ? (-x - 1) / stride + 1 : 0;
     int64_t end = x < image ? (image - 1 - x) / stride + 1 : 0;
 
-    end = end < b->count[last] ? end : b->count[last];
+    end = end < b->count[axis] ? end : b->count[axis];
     return (struct span){end > first ? (size_t)(end - first) : 0, (size_t)first,
                          x + first * stride};
 }
 
-/* Whether a line of blocks falls into the image by its other axes, and where its line of the image starts. */
-static bool block_line(const struct blocks *b, const int64_t *within, const int64_t *at,
-                       int64_t *place)
+/* Whether lines of blocks fall into the image by their first n axes, and where they do. */
+static bool block_place(const struct blocks *b, unsigned n, const int64_t *within,
+                        const int64_t *at, int64_t *place)
 {
-    const unsigned last = b->rank - 1;
-
     *place = 0;
-    for (unsigned i = 0; i < last; i++) {
+    for (unsigned i = 0; i < n; i++) {
         int64_t x = at[i] * b->stride[i] - b->before[i] + within[i] * b->dilation[i];
 
         if (x < 0 || x >= b->image[i])
             return false;
-        *place = (*place + x) * b->image[i + 1];
+        *place = *place * b->image[i] + x;
     }
     return true;
 }
@@ -88,21 +86,58 @@ static void block_next(unsigned n, const int64_t *sizes, int64_t *at)
 #undef N
 #undef T
 
+static void add_floats(size_t lines, size_t n, const void *from, size_t from_line, void *to,
+                       size_t to_line, size_t step)
+{
+    ox_add_lines_apart(ox_cpu(), lines, n, from, from_line, to, to_line, step);
+}
+
 struct images {
     const struct blocks *b;
-    void (*kernel)(const struct blocks *b, const void *in, void *out);
+    /* to[l * to_line + i * step] += from[l * from_line + i] for l < lines, i < n */
+    void (*add)(size_t lines, size_t n, const void *from, size_t from_line, void *to,
+                size_t to_line, size_t step);
     const char *in;
     char *out;
     size_t size; /* of an element */
 };
 
+/* Of a channel: from is [block elements, blocks]. Lines of the last axis go together by the one before. */
+static void add_blocks(const struct images *all, const char *from, char *image)
+{
+    const struct blocks *b = all->b;
+    const unsigned last = b->rank - 1, outer = last ? last - 1 : 0;
+    const size_t wide = (size_t)b->count[last], lines = last ? (size_t)b->count[outer] : 1;
+    const int64_t image_wide = b->image[last], image_lines = last ? b->image[outer] : 1;
+    const size_t to_line = (size_t)image_wide * (last ? (size_t)b->stride[outer] : 1);
+    int64_t within[OX_MOVE_RANK] = {0}, at[OX_MOVE_RANK] = {0}, place;
+    struct span y = {1, 0, 0};
+
+    for (size_t k = 0; k < b->n_block; k++, block_next(b->rank, b->block, within)) {
+        const struct span x = block_span(b, last, within[last]);
+
+        if (last && within[last] == 0)
+            y = block_span(b, outer, within[outer]);
+        for (size_t n = 0; n < b->n_count; n += lines * wide, block_next(outer, b->count, at)) {
+            if (x.n > 0 && y.n > 0 && block_place(b, outer, within, at, &place)) {
+                place = (place * image_lines + y.to) * image_wide + x.to;
+                all->add(y.n, x.n, from + (n + y.from * wide + x.from) * all->size, wide,
+                         image + (size_t)place * all->size, to_line, (size_t)b->stride[last]);
+            }
+        }
+        from += b->n_count * all->size;
+    }
+}
+
 static void image_task(void *arg, size_t i, size_t slot)
 {
     const struct images *all = arg;
     const struct blocks *b = all->b;
+    char *image = all->out + i * b->n_image * all->size;
     (void)slot;
-    all->kernel(b, all->in + i * b->n_block * b->n_count * all->size,
-                all->out + i * b->n_image * all->size);
+    memset(image, 0, b->n_image * all->size);
+    if (b->n_count > 0)
+        add_blocks(all, all->in + i * b->n_block * b->n_count * all->size, image);
 }
 
 static enum ox_status block_attr(const struct ox_run *r, const char *name, unsigned n, int64_t low,
@@ -158,9 +193,10 @@ static enum ox_status blocks_read(struct ox_run *r, struct blocks *b, struct ox_
 
 static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
 {
-    static void (*const kernels[OX_N_DTYPES])(const struct blocks *, const void *, void *) = {
-        OX_KERNELS_NUMBER(col2im), [OX_BOOL] = col2im_bool, [OX_COMPLEX64] = col2im_c64,
-        [OX_COMPLEX128] = col2im_c128};
+    static void (*const kernels[OX_N_DTYPES])(size_t, size_t, const void *, size_t, void *, size_t,
+                                              size_t) = {
+        OX_KERNELS_NUMBER(col2im_lines), [OX_BOOL] = col2im_lines_bool,
+        [OX_COMPLEX64] = col2im_lines_c64, [OX_COMPLEX128] = col2im_lines_c128};
     const struct ox_tensor *in = ox_run_in(r, 0);
     size_t size = ox_dtype_size(in->dtype);
     int64_t dims[OX_MOVE_RANK];
@@ -181,10 +217,9 @@ static enum ox_status run_col2im(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_run_out(r, 0, in->dtype, b.rank + 2, dims, &out, err));
     if (out->n == 0)
         return OX_OK;
-    memset(out->data, 0, out->n * size);
-    struct images all = {&b, kernels[in->dtype], in->data, out->data, size};
-    if (in->n > 0)
-        ox_spread(r->env, (size_t)(dims[0] * dims[1]), 4 * (double)in->n, image_task, &all);
+    struct images all = {&b, in->dtype == OX_FLOAT32 ? add_floats : kernels[in->dtype], in->data,
+                         out->data, size};
+    ox_spread(r->env, (size_t)(dims[0] * dims[1]), 4 * (double)(in->n + out->n), image_task, &all);
     return ox_env_poll(r->env, err);
 }
 

@@ -1,41 +1,21 @@
-/* Adds the blocks of one channel to its image, stamped a type: in is [block elements, blocks]. */
+/* Adds lines of blocks to lines of an image, stamped a type. */
 
-/* n elements, into places that lie `step` apart. */
-static void N(col2im_row)(size_t n, const T *restrict from, size_t step, T *restrict to)
+/* n elements each, into places that lie `step` apart. */
+static void N(col2im_lines)(size_t lines, size_t n, const void *from, size_t from_line, void *to,
+                            size_t to_line, size_t step)
 {
-    for (size_t i = 0; i < n; i++) {
-        T *at = to + i * step;
+    for (size_t l = 0; l < lines; l++) {
+        const T *restrict in = (const T *)from + l * from_line;
+        T *restrict out = (T *)to + l * to_line;
+        for (size_t i = 0; i < n; i++) {
+            T *at = out + i * step;
 #if defined(T_BOOL)
-        *at |= from[i];
+            *at |= in[i];
 #elif defined(T_FLOAT)
-        *at += from[i];
+            *at += in[i];
 #else
-        *at = (T)((W)*at + (W)from[i]);
+            *at = (T)((W)*at + (W)in[i]);
 #endif
-    }
-}
-
-static void N(col2im)(const struct blocks *b, const void *in, void *out)
-{
-    const unsigned last = b->rank - 1;
-    int64_t within[OX_MOVE_RANK] = {0}, at[OX_MOVE_RANK] = {0}, place;
-    const T *from = in;
-
-    for (size_t k = 0; k < b->n_block; k++) {
-        const struct span span = block_span(b, within[last]);
-
-        for (size_t n = 0; n < b->n_count; n += (size_t)b->count[last]) {
-            if (span.n > 0 && block_line(b, within, at, &place)) {
-                T *to = (T *)out + place + span.to;
-
-                if (b->stride[last] == 1)
-                    N(col2im_row)(span.n, from + span.from, 1, to);
-                else
-                    N(col2im_row)(span.n, from + span.from, (size_t)b->stride[last], to);
-            }
-            from += b->count[last];
-            block_next(last, b->count, at);
         }
-        block_next(b->rank, b->block, within);
     }
 }

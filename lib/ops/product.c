@@ -104,6 +104,15 @@ static void product_task(void *arg, size_t i, size_t slot)
     ox_task_free(&job->state, memory, job->work, job->elem);
 }
 
+/* Two or three columns of many rows go by tiles where these read both sides as they lie. */
+static enum ox_gemm_way choose_way(const struct ox_product *p)
+{
+    const enum ox_gemm_way way = ox_gemm_way(p->m, p->n, p->k, p->a_col, p->b_row, p->b_col);
+    const struct ox_gemm_f64 *g = ox_gemm_f64_fused();
+    const bool tiles = p->dtype == OX_FLOAT64 && p->fused && g->in_place && way == OX_GEMM_DOTS;
+    return tiles && p->m >= g->mr && p->n > 1 ? OX_GEMM_TILES : way;
+}
+
 /* In blocks of which each thread has as many where rows give it none. */
 static size_t choose_cols(size_t m, size_t n, bool real, unsigned threads)
 {
@@ -142,7 +151,7 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
     struct job job = {.p = p,
                       .chunk = 1,
                       .elem = ox_dtype_size(p->dtype),
-                      .way = ox_gemm_way(p->m, p->n, p->k, p->a_col, p->b_row, p->b_col),
+                      .way = choose_way(p),
                       .state = {.budget = ox_env_budget(r->env)}};
     choose_blocks(&job, real, ox_env_threads(r->env));
     if (real)

@@ -157,6 +157,22 @@ START_TEST(dynamic_products_are_one_node)
 }
 END_TEST
 
+/* Both scales are known, as MatMulIntegerToFloat and QAttention may have them: their product is one constant, or one of each column. */
+START_TEST(products_of_known_scales_are_one_node)
+{
+    check_codes("g (float[3,40] x) => (float[A,B] y) { "
+                "q = QuantizeLinear(x, ps, pz) m = MatMulInteger(q, w0, pz, wz) "
+                "f = Cast <to = 1> (m) by = Mul(ps, ws) p = Mul(f, by) u = Add(p, bias) "
+                "n = MatMulInteger(q, w0, pz) g = Cast <to = 1> (n) v = Mul(g, each) "
+                "y = Add(u, v) }",
+                CONSTANTS({"uint8[40,21] w0", 0, 255}, {"uint8 wz", 120, 120}, {"float ws", 3, 3},
+                          {"float[21] each", 1, 9}, {"float[21] bias", -64, 64}, {"float ps", 1, 1},
+                          {"uint8 pz", 121, 121}),
+                (struct shape){2, {3, 40}}, 1e-3f,
+                WANT({"IntegerMatMul", 2}, {"MatMulInteger", 0}, {"Cast", 0}, {"Mul", 0}));
+}
+END_TEST
+
 /* Scales that make many results fall on a half. */
 START_TEST(integer_operators_give_the_same_bits)
 {
@@ -240,6 +256,7 @@ int main(void)
     tcase_add_test(all, biases_are_added_in_codes);
     tcase_add_test(all, codes_move_and_meet);
     tcase_add_test(all, dynamic_products_are_one_node);
+    tcase_add_test(all, products_of_known_scales_are_one_node);
     tcase_add_test(all, integer_operators_give_the_same_bits);
     tcase_add_test(all, scales_and_biases_from_without_are_read_at_every_run);
     suite_add_tcase(suite, all);

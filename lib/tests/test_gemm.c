@@ -117,6 +117,36 @@ START_TEST(a_part_of_the_result_has_the_same_bits_as_the_whole)
 }
 END_TEST
 
+/* By packed panels as a whole; parts of few rows or columns as they lie. */
+START_TEST(parts_of_fused_doubles_have_the_same_bits_as_the_whole)
+{
+    enum { M = 40, N = 100, K = 300 };
+    static double a[M * K], b[K * N], c[M * N], part[M * N];
+    static const size_t parts[][2] = {{3, 90}, {8, 33}, {30, 24}, {33, 7}, {5, 17}, {9, 3}};
+    const struct ox_gemm_f64 *g = ox_gemm_f64_fused();
+    const bool turned = _i & 1;
+    const size_t b_row = turned ? 1 : N, b_col = turned ? K : 1;
+    double *work = calloc(ox_gemm_work(M, N, K), sizeof *work);
+    ck_assert_ptr_nonnull(work);
+    for (size_t i = 0; i < M * K; i++)
+        a[i] = next_number();
+    for (size_t i = 0; i < K * N; i++)
+        b[i] = next_number();
+    ox_gemm_run_f64(g, OX_GEMM_TILES, M, N, K, a, K, 1, b, b_row, b_col, c, N, false, work);
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        const size_t rows = parts[p][0], cols = parts[p][1];
+        for (size_t i = 0; i < M * N; i++)
+            part[i] = -7;
+        ox_gemm_run_f64(g, OX_GEMM_TILES, rows, cols, K, a + 4 * K, K, 1, b + 5 * b_col, b_row,
+                        b_col, part, N, false, work);
+        for (size_t i = 0; i < M; i++)
+            for (size_t j = 0; j < N; j++)
+                ck_assert(part[i * N + j] == (i < rows && j < cols ? c[(4 + i) * N + 5 + j] : -7));
+    }
+    free(work);
+}
+END_TEST
+
 START_TEST(dots_have_the_bits_of_plain_c)
 {
     enum { MOST = 600 };
@@ -141,6 +171,7 @@ int main(void)
                         (int)(8 * sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(tc, floats_are_near_doubles, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(tc, dots_have_the_bits_of_plain_c, 0, 60);
+    tcase_add_loop_test(tc, parts_of_fused_doubles_have_the_same_bits_as_the_whole, 0, 2);
     tcase_add_test(tc, a_part_of_the_result_has_the_same_bits_as_the_whole);
     suite_add_tcase(s, tc);
     return run_suite(s);

@@ -1,5 +1,6 @@
 /* UnfoldTensor, ConvTransposeWithDynamicPads and MaxpoolWithMask of com.microsoft, with onnxruntime's values. */
 #include <float.h>
+#include <math.h>
 
 #include "tests/expect_op.h"
 #include "tests/run_op.h"
@@ -145,6 +146,51 @@ START_TEST(windows_end_at_the_mask)
 }
 END_TEST
 
+/* A mask that leaves out a fourth, NaN among the values. */
+static struct one_op *masked_geometry(enum ox_dtype dtype, size_t i)
+{
+    static const struct {
+        const char *x, *mask;
+        size_t n, n_mask, axes;
+        int64_t kernel[3], stride[3], pads[6];
+    } g[] = {{"2x3x37", "2x3x37", 222, 222, 1, {4}, {3}, {2, 3}},
+             {"1x4x11x13", "1x2x11x13", 572, 286, 2, {3, 5}, {2, 1}, {1, 4, 2, 0}},
+             {"2x2x9x17", "1x1x9x17", 612, 153, 2, {2, 3}, {3, 5}, {0, 2, 1, 1}},
+             {"1x2x5x6x7", "1x1x5x6x7", 420, 210, 3, {2, 3, 2}, {1, 2, 2}, {1, 0, 1, 0, 1, 1}},
+             {"1x2x3x2", "1x2x3x2", 12, 12, 2, {4, 7}, {1, 1}, {3, 6, 3, 6}}};
+    double values[612], mask[612];
+    uint32_t state = (uint32_t)i + 1;
+    for (size_t k = 0; k < g[i].n; k++) {
+        state = state * 1664525 + 1013904223;
+        values[k] = state >> 28 == 5 ? NAN : (double)(state >> 20) / 64 - 32;
+        mask[k] = state >> 18 & 3;
+    }
+    struct one_op *op = ms("MaxpoolWithMask");
+    one_op_in(op, dtype, g[i].x, values, g[i].n);
+    one_op_in(op, OX_INT32, g[i].mask, mask, g[i].n_mask);
+    one_op_ints(op, "kernel_shape", g[i].kernel, g[i].axes);
+    one_op_ints(op, "strides", g[i].stride, g[i].axes);
+    one_op_ints(op, "pads", g[i].pads, 2 * g[i].axes);
+    return op;
+}
+
+/* Floats go by lines, doubles by windows. */
+START_TEST(masked_floats_are_as_doubles)
+{
+    struct one_op *f = masked_geometry(OX_FLOAT32, (size_t)_i),
+                  *d = masked_geometry(OX_FLOAT64, (size_t)_i);
+    RUN_OK(f, 1);
+    RUN_OK(d, 1);
+    const struct ox_tensor *lines = ox_datum_get_tensor(one_op_datum(f, 0));
+    const struct ox_tensor *windows = ox_datum_get_tensor(one_op_datum(d, 0));
+    ck_assert_uint_eq(lines->n, windows->n);
+    for (size_t k = 0; k < lines->n; k++)
+        ck_assert(ox_tensor_get_double(lines, k) == ox_tensor_get_double(windows, k));
+    one_op_free(f);
+    one_op_free(d);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops_contrib_windows");
@@ -153,6 +199,7 @@ int main(void)
     tcase_add_test(tcase, pads_are_an_input);
     tcase_add_test(tcase, pads_of_products_abreast);
     tcase_add_test(tcase, windows_end_at_the_mask);
+    tcase_add_loop_test(tcase, masked_floats_are_as_doubles, 0, 5);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -21,6 +21,14 @@ static const struct unfolding unfoldings[] = {
     {1, 4, {5, 5}, {5, 5}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
     {3, 1, {9, 6}, {1, 4}, {4, 1}, {1, 1}, {2, 3, 1, 0}},
     {1, 2, {6, 33}, {2, 3}, {3, 5}, {1, 4}, {0, 0, 0, 4}},
+    {1,
+     2,
+     {12, 45},
+     {2, 3},
+     {2, 2},
+     {1, 1},
+     {1, 1, 1, 1}}, /* whole vectors of both kinds, and their ends */
+    {2, 1, {4, 47}, {3, 3}, {1, 1}, {1, 1}, {0, 1, 1, 0}},
 };
 
 static int64_t places(const struct unfolding *u, unsigned d)

@@ -346,6 +346,25 @@ static struct ox_value *scales_along(struct ox_rewrite *rw, struct ox_value *val
     return one ? value : float_list(rw, value, n);
 }
 
+/* The scales of both sides that `by` multiplies; where it is a constant, 1 and that. */
+static bool read_scales(struct ox_rewrite *rw, struct ox_value *by, struct ox_value **a_scale,
+                        struct ox_value **w_scale)
+{
+    static const float one = 1;
+    const struct ox_node *scales = ox_made_by(rw, by, "Mul", false);
+    if (ox_rw_stored(rw, by)) {
+        *a_scale = ox_rw_floats(rw, by->name, 0, NULL, &one);
+        *w_scale = by;
+        return *a_scale != NULL;
+    }
+    if (!scales || !ox_input(scales, 0) || !ox_input(scales, 1))
+        return false;
+    const int which = ox_rw_stored(rw, scales->inputs[1]) != NULL;
+    *a_scale = scales->inputs[!which];
+    *w_scale = scales->inputs[which];
+    return true;
+}
+
 /* Cast(MatMulInteger(a, w)) * (a_scale * w_scale) + bias: all of it is one product with a float result. */
 static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -353,18 +372,15 @@ static bool on_integer(struct ox_rewrite *rw, struct ox_node *node)
     struct ox_node *cast = ox_used_by(rw, node->outputs[0], "Cast");
     struct ox_node *mul = cast ? ox_used_by(rw, cast->outputs[0], "Mul") : NULL;
     struct ox_value *by = mul ? ox_other_input(mul, cast->outputs[0]) : NULL, *list = NULL;
-    const struct ox_node *scales = by ? ox_made_by(rw, by, "Mul", false) : NULL;
+    struct ox_value *a_scale, *w_scale;
     struct ox_codes w = {.codes = ox_input(node, 1)};
     const bool turned = !conv && take_turned(rw, &w);
     const struct ox_stored *weights = ox_rw_stored(rw, w.codes);
-    if (!scales || ox_attr_int(cast, "to", 0) != OX_FLOAT32 || !weights ||
-        ox_dtype_of_value(rw, by) != OX_FLOAT32 || !ox_input(scales, 0) || !ox_input(scales, 1))
+    if (!by || ox_attr_int(cast, "to", 0) != OX_FLOAT32 || !weights ||
+        ox_dtype_of_value(rw, by) != OX_FLOAT32 || !read_scales(rw, by, &a_scale, &w_scale))
         return false;
     const int64_t n = weights->rank ? weights->dims[conv || turned ? 0 : weights->rank - 1] : 0;
-    const int which = ox_rw_stored(rw, scales->inputs[1]) != NULL;
-    struct ox_value *a_scale = scales->inputs[!which];
-    struct ox_value *w_scale =
-        scales_along(rw, scales->inputs[which], conv ? weights->rank : 1, conv, n);
+    w_scale = scales_along(rw, w_scale, conv ? weights->rank : 1, conv, n);
     const bool shaped =
         conv ? weights->rank >= 3 && weights->rank <= 5 && has_few_taps(node, weights)
              : weights->rank == 2;
