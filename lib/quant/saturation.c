@@ -97,10 +97,10 @@ struct meets {
     int x, y, both;
 };
 
-/* Two weights of a sum, as indices. */
+/* Two weights of a sum, as indices: a term of channel c and the next one. */
 struct pair {
     size_t first, second;
-    struct meets meets;
+    size_t output, c;
 };
 
 static bool beyond(int a, int b, struct meets m)
@@ -113,12 +113,13 @@ static bool beyond(int a, int b, struct meets m)
     return p * x + q * y > (a < 0 ? -INT16_MIN : INT16_MAX);
 }
 
-/* Of a term of channel c of a group and the next one. */
-static struct meets meets_of(const struct ox_saturation *s, size_t group, size_t c)
+static struct meets meets_of(const struct ox_saturation *s, const struct pair *pair)
 {
+    const size_t c = pair->c;
     struct meets m = {(int)s->largest, (int)s->largest, 2 * (int)s->largest};
     if (!s->most)
         return m;
+    const size_t group = pair->output / (s->n_outputs / (s->n_most / s->channels));
     const uint8_t *most = s->most + group * s->channels;
     const bool last = c + 1 == s->channels; /* the next term is of the next tap, another place */
     m.x = most[c];
@@ -138,13 +139,11 @@ static bool visit_pairs(const struct ox_saturation *s,
     if (!s->n_outputs || !s->n_terms)
         return false;
     const size_t taps = s->n_terms / s->channels, n = s->n_outputs * s->n_terms;
-    const size_t in_group = s->most ? s->n_outputs / (s->n_most / s->channels) : s->n_outputs;
     for (size_t base = 0; base < n; base += s->columns * s->n_terms) {
-        const size_t group = base / s->n_terms / in_group;
         size_t at = 0, c = 0;
         for (size_t term = 0; term + 1 < s->n_terms; term += 2) {
             const size_t next = next_term(s, taps, at);
-            struct pair pair = {.meets = meets_of(s, group, c)};
+            struct pair pair = {.output = base / s->n_terms, .c = c};
             for (size_t j = 0; j < s->columns; j++) {
                 pair.first = base + at * s->columns + j;
                 pair.second = base + next * s->columns + j;
@@ -152,7 +151,8 @@ static bool visit_pairs(const struct ox_saturation *s,
                     return true;
             }
             at = next_term(s, taps, next);
-            c = c + 2 < s->channels ? c + 2 : (c + 2) % s->channels;
+            for (c += 2; c >= s->channels;)
+                c -= s->channels;
         }
     }
     return false;
@@ -182,12 +182,34 @@ bool ox_saturation_avoided(const struct ox_quant_options *options)
 /* ---- Scales by which none does ------------------------------------------------------------------------------------ */
 
 struct rounding {
+    const struct ox_saturation *sums; /* of the same pairs */
+    size_t n_sums;
     const float *values;
     const struct ox_qparams *params;
     struct ox_qview view; /* of the values by the axis of the scales */
     int8_t *weights;
     bool moved;
 };
+
+static bool same_pairs(const struct ox_saturation *a, const struct ox_saturation *b)
+{
+    return a->n_outputs == b->n_outputs && a->n_terms == b->n_terms && a->columns == b->columns &&
+           a->channels == b->channels;
+}
+
+/* Calls visit() with r for each pair of weights of the sums: once for neighbours of the same pairs, as of the steps of a layer that was
+ * unrolled, by whose number it would take longer. */
+static void visit_sums(struct rounding *r, const struct ox_saturation *sums, size_t n_sums,
+                       bool (*visit)(void *arg, const struct pair *pair))
+{
+    for (size_t first = 0; first < n_sums; first += r->n_sums) {
+        r->sums = &sums[first];
+        r->n_sums = 1;
+        while (first + r->n_sums < n_sums && same_pairs(r->sums, &r->sums[r->n_sums]))
+            r->n_sums++;
+        visit_pairs(r->sums, visit, r);
+    }
+}
 
 static struct ox_qparam *pair_of(const struct rounding *r, size_t i)
 {
@@ -232,12 +254,16 @@ static float least_scale(const struct real_pair *p, float low, enum ox_dtype rea
 static bool widen_pair(void *arg, const struct pair *pair)
 {
     const struct rounding *r = arg;
-    const struct real_pair p = {r->values[pair->first], r->values[pair->second], pair->meets};
+    struct real_pair p = {.a = r->values[pair->first], .b = r->values[pair->second]};
     struct ox_qparam *by = pair_of(r, pair->first);
     /* Most are far from it. Scales that differ along what is summed are for no operator on integers. */
-    if (fabsf(p.a + p.b) > 127 * by->scale && by == pair_of(r, pair->second) &&
-        beyond_by(&p, by->scale))
-        by->scale = least_scale(&p, by->scale, r->params->real);
+    if (!(fabsf(p.a + p.b) > 127 * by->scale) || by != pair_of(r, pair->second))
+        return false;
+    for (size_t i = 0; i < r->n_sums; i++) {
+        p.meets = meets_of(&r->sums[i], pair);
+        if (beyond_by(&p, by->scale))
+            by->scale = least_scale(&p, by->scale, r->params->real);
+    }
     return false;
 }
 
@@ -321,8 +347,7 @@ enum ox_status ox_saturation_widen(const struct ox_saturation *sums, size_t n_su
         return ox_no_memory(err);
     struct rounding r = {
         .values = values->data, .params = params, .view = ox_qview_of(values, params->axis)};
-    for (size_t i = 0; i < n_sums; i++)
-        visit_pairs(&sums[i], widen_pair, &r);
+    visit_sums(&r, sums, n_sums, widen_pair);
     OX_TRY(refine(&r, before, arena, err));
     for (size_t i = 0; i < params->n; i++) {
         const double ratio = (double)params->pairs[i].scale / (double)before[i].scale;
@@ -336,7 +361,11 @@ static bool settle_pair(void *arg, const struct pair *pair)
 {
     struct rounding *r = arg;
     int8_t *a = &r->weights[pair->first], *b = &r->weights[pair->second];
-    if (!beyond(*a, *b, pair->meets))
+    bool can = false;
+    /* Most are far from it: of one sign, 128 together times 255 still fit. */
+    for (size_t i = 0; abs(*a + *b) > 128 && i < r->n_sums && !can; i++)
+        can = beyond(*a, *b, meets_of(&r->sums[i], pair));
+    if (!can)
         return false;
     const int8_t near_a = nearest(r->values[pair->first], *pair_of(r, pair->first));
     const int8_t near_b = nearest(r->values[pair->second], *pair_of(r, pair->second));
@@ -358,8 +387,7 @@ void ox_saturation_settle(const struct ox_saturation *sums, size_t n_sums,
     /* What one sum wants may make another saturate; weights that are the nearest stay so. */
     while (r.moved) {
         r.moved = false;
-        for (size_t i = 0; i < n_sums; i++)
-            visit_pairs(&sums[i], settle_pair, &r);
+        visit_sums(&r, sums, n_sums, settle_pair);
     }
 }
 

@@ -338,6 +338,31 @@ START_TEST(what_one_sum_wants_is_looked_at_in_the_others_again)
 }
 END_TEST
 
+START_TEST(sums_of_the_same_pairs_each_have_activations_of_their_own)
+{
+    const struct shape columns = {"MatMul", 0, 1, 2, {4, 1}, 1, 4};
+    struct ox_qparam pair = {1, 0};
+    const struct ox_qparams params = {OX_INT8, OX_FLOAT32, -1, 1, &pair};
+    const uint8_t shown[2][4] = {{255, 255, 0, 0}, {0, 0, 255, 255}};
+    struct ox_saturation sums[2];
+    struct ox_tensor *values = random_values(&columns), *weights;
+    memcpy(values->data, (const float[]){64, 64, 64, 64}, 4 * sizeof(float));
+    weights = rounded(values, &params);
+    memset(weights->data, 66, 4);
+    for (size_t i = 0; i < 2; i++) {
+        sums[i] = ox_saturation_of_columns(2, values->dims);
+        sums[i].most = shown[i];
+        sums[i].n_most = 4;
+    }
+    ox_saturation_settle(sums, 1, values, &params, weights);
+    ck_assert_mem_eq(weights->data, ((const int8_t[]){64, 64, 66, 66}), 4);
+    ox_saturation_settle(sums, 2, values, &params, weights);
+    ck_assert_mem_eq(weights->data, ((const int8_t[]){64, 64, 64, 64}), 4);
+    ox_tensor_release(weights);
+    ox_tensor_release(values);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("saturation");
@@ -350,6 +375,7 @@ int main(void)
     tcase_add_loop_test(tests, what_channels_show_bounds_how_scales_grow, 0, (int)OX_COUNT(shapes));
     tcase_add_test(tests, no_pair_of_several_sums_is_left_saturating_by_other_rounding);
     tcase_add_test(tests, what_one_sum_wants_is_looked_at_in_the_others_again);
+    tcase_add_test(tests, sums_of_the_same_pairs_each_have_activations_of_their_own);
     Suite *suite = suite_create("saturation");
     suite_add_tcase(suite, tests);
     return run_suite(suite);
