@@ -181,6 +181,12 @@ void ox_json_finite(struct ox_json *json, const char *key, double value);
 void ox_json_bool(struct ox_json *json, bool value);
 void ox_json_null(struct ox_json *json);
 
+/* Numbers of a file that holds one JSON object: those of `keys` (n of them) in its member `object`, an object too; NaN where there is no
+ * such number. OX_INPUT: no such file, or no JSON; OX_LIMIT, OX_NO_MEMORY. */
+enum ox_status ox_json_file_numbers(struct ox_env *env, const char *path, const char *object,
+                                    size_t n, const char *const *keys, double *values,
+                                    struct ox_error *err);
+
 /* ---- Files out -------------------------------------------------------------------------------------------------- */
 
 /* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
