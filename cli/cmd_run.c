@@ -18,6 +18,10 @@ static const struct opt options[] = {
      "draw the inputs that are not given: indices within range, masks 0 or 1"},
     {0, "shape", OPT_NAMED, FIELD(shapes), "NAME=DIMS", NULL,
      "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
+    {0, "fill", OPT_STRINGS, FIELD(fills), "[NAME=]HOW", NULL,
+     "numbers of a drawn input: LOW:HIGH (evenly between, integers with both), NUMBER, or count "
+     "(0, 1, 2 ... "
+     "along each row); without NAME of all that are floats"},
     {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
      "test_data_set_* folders "
@@ -122,7 +126,7 @@ static enum ox_status selected(struct cli *cli, const struct run_args *args, con
             (*names)[(*n)++] = p;
         p += len + more;
     }
-    return OX_OK;
+    return *n || !args->select.n ? OX_OK : cli_fail(cli, OX_USAGE, "run: --outputs names no value");
 }
 
 static enum ox_status open_session(struct run *run)

@@ -10,6 +10,7 @@ struct run_args {
     struct opt_strings test_data;
     const char *random;        /* seed; NULL: not asked */
     struct opt_strings shapes; /* NAME=1x3x224x224, for --random */
+    struct opt_strings fills;  /* [NAME=]LOW:HIGH|NUMBER|count, for --random */
     struct opt_strings images; /* [NAME=]FILE */
     const char *resize, *crop, *mean, *std, *scale;
     int layout, channels;

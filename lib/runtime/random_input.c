@@ -1,5 +1,6 @@
 /* Inputs drawn at random that a model can take: what is used as an index lies within what it indexes, masks are 0 or 1, lengths
  * are positive. Found by following the input through nodes that pass values on, to those that use them. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/casts.h"
@@ -245,43 +246,127 @@ static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_
     }
 }
 
-static enum ox_status draw(struct ox_session *session, size_t at, uint64_t seed, unsigned rank,
-                           const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
+/* What OX_FILL_BETWEEN and OX_FILL_COUNT say. */
+static void fill_as_told(struct ox_tensor *t, const struct ox_draw *how, uint64_t *state)
+{
+    double drawn[PIECE];
+    const bool real =
+        ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
+    const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+    const double span = how->high - how->low + (real ? 0 : 1);
+    for (size_t at = 0; at < t->n; at += PIECE) {
+        const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
+        for (size_t i = 0; i < n; i++) {
+            const double turn = (double)(next(state) >> 11) * 0x1p-53;
+            drawn[i] = how->fill == OX_FILL_COUNT ? (double)((at + i) % row)
+                       : real                     ? how->low + span * turn
+                                                  : how->low + floor(span * turn);
+        }
+        ox_elements_convert(t->dtype, (char *)t->data + at * ox_dtype_size(t->dtype), OX_FLOAT64,
+                            drawn, n, true);
+    }
+}
+
+/* What fill_as_told() would write otherwise than it is told. */
+static enum ox_status holds(enum ox_dtype dtype, const struct ox_draw *how, size_t row,
+                            struct ox_error *err)
+{
+    const double last = row ? (double)(row - 1) : 0;
+    const double bounds[] = {how->fill == OX_FILL_COUNT ? 0 : how->low,
+                             how->fill == OX_FILL_COUNT ? last : how->high};
+    if (dtype == OX_STRING)
+        return ox_fail(err, OX_USAGE, "strings are not filled by numbers");
+    if (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128)
+        return OX_OK;
+    for (size_t i = 0; i < 2; i++) {
+        char stored[16];
+        double back;
+        ox_elements_convert(dtype, stored, OX_FLOAT64, &bounds[i], 1, true);
+        ox_elements_convert(OX_FLOAT64, &back, dtype, stored, 1, true);
+        if (back != bounds[i])
+            return ox_fail(err, OX_USAGE, "%s holds no %.17g", ox_dtype_name(dtype), bounds[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status draw_tensor(struct ox_session *session, size_t at, const struct ox_type *type,
+                                  const struct ox_draw *how, uint64_t *state, struct ox_datum **out,
+                                  struct ox_error *err)
 {
     const struct ox_port *port = &session->input_ports[at];
     struct ox_tensor *t;
-    uint64_t state = seed * 0x9E3779B97F4A7C15u + at;
-    next(&state);
-    OX_TRY(ox_tensor_new(&t, ox_env_budget(session->env), port->dtype, rank, dims, err));
+    int64_t dims[64];
+    unsigned rank = how->dims ? how->rank : type->rank;
+    if (type->elem == OX_UNDEFINED || rank > OX_COUNT(dims) || (!how->dims && !type->has_rank))
+        return ox_fail(err, OX_INPUT, "%s cannot be drawn at random: give it a file%s", port->type,
+                       type->elem != OX_UNDEFINED && !type->has_rank ? ", or a shape" : "");
+    if (type->has_rank && rank != type->rank)
+        return ox_fail(err, OX_USAGE, "%u dimensions do not fit %s", rank, port->type);
+    for (unsigned k = 0; k < rank; k++) {
+        dims[k] = 1;
+        if (how->dims)
+            dims[k] = how->dims[k];
+        else if (type->dims[k])
+            ox_expr_is_int(type->dims[k], &dims[k]);
+    }
+    if (how->fill != OX_FILL_FIT)
+        OX_TRY(holds(type->elem, how, rank ? (size_t)dims[rank - 1] : 1, err));
+    OX_TRY(ox_tensor_new(&t, ox_env_budget(session->env), type->elem, rank, dims, err));
     enum ox_status status = OX_OK;
-    if (port->dtype == OX_STRING)
-        status = fill_strings(t, &state, err);
+    if (how->fill != OX_FILL_FIT)
+        fill_as_told(t, how, state);
+    else if (type->elem == OX_STRING)
+        status = fill_strings(t, state, err);
     else
-        fill_numbers(t, port->name, session->inputs[at], &state);
+        fill_numbers(t, port->name, session->inputs[at], state);
     if (status == OX_OK)
-        *out = t;
-    else
-        ox_tensor_release(t);
+        status = ox_datum_of_tensor(out, t, err);
+    ox_tensor_release(t);
     return status;
+}
+
+static enum ox_status draw(struct ox_session *session, size_t at, const struct ox_draw *how,
+                           struct ox_datum **out, struct ox_error *err)
+{
+    const struct ox_type *type = session->inputs[at]->type;
+    const enum ox_type_kind kind = type ? type->kind : OX_TYPE_UNKNOWN;
+    const bool held = (kind == OX_TYPE_OPTIONAL || kind == OX_TYPE_SEQUENCE) && type->inner &&
+                      type->inner->kind == OX_TYPE_TENSOR;
+    const size_t n = kind == OX_TYPE_SEQUENCE ? 2 : 1;
+    struct ox_datum *items[2] = {NULL, NULL};
+    uint64_t state = how->seed * 0x9E3779B97F4A7C15u + at;
+    next(&state);
+    if (kind == OX_TYPE_TENSOR)
+        return draw_tensor(session, at, type, how, &state, out, err);
+    if (!held)
+        return ox_fail(err, OX_INPUT, "%s cannot be drawn at random: give it a file",
+                       session->input_ports[at].type);
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        status = draw_tensor(session, at, type->inner, how, &state, &items[i], err);
+    if (status == OX_OK)
+        status = kind == OX_TYPE_SEQUENCE
+                     ? ox_datum_sequence(out, type->inner->elem, items, n, err)
+                     : ox_datum_optional(out, type->inner->elem, items[0], err);
+    ox_datum_release(items[0]);
+    ox_datum_release(items[1]);
+    return status;
+}
+
+enum ox_status ox_session_draw_input(struct ox_session *session, size_t i,
+                                     const struct ox_draw *how, struct ox_datum **out,
+                                     struct ox_error *err)
+{
+    enum ox_status status = draw(session, i, how, out, err);
+    return status == OX_OK ? OX_OK
+                           : ox_fail_context(err, status, "%s: input '%s'", session->model->path,
+                                             session->input_ports[i].name);
 }
 
 enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uint64_t seed,
                                        const int64_t *dims, struct ox_datum **out,
                                        struct ox_error *err)
 {
-    const struct ox_port *port = &session->input_ports[i];
-    struct ox_tensor *tensor;
-    int64_t chosen[64];
-    if (port->dtype == OX_UNDEFINED || !port->has_rank || port->rank > OX_COUNT(chosen))
-        return ox_fail(err, OX_INPUT,
-                       "%s: input '%s' (%s) cannot be drawn at random: give it a file",
-                       session->model->path, port->name, port->type);
-    for (unsigned k = 0; k < port->rank; k++)
-        chosen[k] = dims ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
-    enum ox_status status = draw(session, i, seed, port->rank, chosen, &tensor, err);
-    if (status != OX_OK)
-        return ox_fail_context(err, status, "%s: input '%s'", session->model->path, port->name);
-    status = ox_datum_of_tensor(out, tensor, err);
-    ox_tensor_release(tensor);
-    return status;
+    const struct ox_draw how = {.seed = seed, .dims = dims, .rank = session->input_ports[i].rank};
+    return ox_session_draw_input(session, i, &how, out, err);
 }
