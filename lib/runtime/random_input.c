@@ -9,6 +9,14 @@
 
 enum { MOST_STEPS = 256, PIECE = 512 /* numbers drawn at a time */ };
 
+/* What numbers are for, where a range alone does not say what fits. */
+enum purpose {
+    FOR_ANYTHING,
+    FOR_RESHAPE, /* -1, 1, 1 ...: a shape for whatever is reshaped */
+    FOR_AXES,    /* 0, 1, 2 ...: each but once */
+    FOR_SCALES   /* 1, 1, 2, 2 ...: of batch, channels and an image */
+};
+
 /* What the users of a value ask of it; max < min: nothing yet. */
 struct demand {
     int64_t min, max;
@@ -18,6 +26,7 @@ struct walk {
     const struct ox_value *seen[MOST_STEPS];
     size_t n;
     struct demand demand;
+    enum purpose purpose;
 };
 
 /* The same numbers on every machine. */
@@ -107,8 +116,29 @@ static void ask_of_use(struct walk *w, const struct ox_node *node, size_t input)
                 : 1);
     else if (is_op(node, "OneHot") && input == 0)
         ask(w, 0, 1);
+    else if (is_op(node, "RoiAlign") && input == 2)
+        ask_index(w, dim_of(data, 0));
+    else if (((is_op(node, "SequenceAt") || is_op(node, "SequenceErase")) && input == 1) ||
+             (is_op(node, "SequenceInsert") && input == 2))
+        ask(w, 0, 0);
+    else if (((is_op(node, "Expand") || is_op(node, "Reshape")) && input == 1) ||
+             (is_op(node, "Slice") && input == 4))
+        ask(w, 1, 1);
     else if ((is_op(node, "TopK") || is_op(node, "Range") || is_op(node, "Loop")) && input < 2)
         ask(w, 1, 3);
+}
+
+/* Uses of the input itself, without a node between. */
+static enum purpose purpose_of(const struct ox_node *node, size_t input)
+{
+    if (is_op(node, "Reshape") && input == 1)
+        return FOR_RESHAPE;
+    if (is_op(node, "Upsample") ? input == 1
+                                : is_op(node, "Resize") && input == node->n_inputs - 1 && input < 3)
+        return FOR_SCALES;
+    const bool axes = is_op(node, "Unsqueeze") || is_op(node, "Squeeze") || is_op(node, "CumSum") ||
+                      strncmp(node->op_type, "Reduce", 6) == 0;
+    return (axes && input == 1) || (is_op(node, "Slice") && input == 3) ? FOR_AXES : FOR_ANYTHING;
 }
 
 static bool add(struct walk *w, const struct ox_value *value)
@@ -122,13 +152,14 @@ static bool add(struct walk *w, const struct ox_value *value)
     return true;
 }
 
-/* Uses are few steps from an input, so that looking through all nodes for each step is quick enough. */
-static struct demand demand_of(const struct ox_value *input)
+/* Uses are few steps from an input, so that looking through all nodes for each step is quick enough. Of real numbers only what
+ * uses the input itself has something to ask. */
+static struct demand demand_of(const struct ox_value *input, bool real, enum purpose *purpose)
 {
     struct walk w = {.demand = {0, -1}};
     add(&w, input);
     const struct ox_model *model = input->graph->model;
-    for (size_t at = 0; at < w.n; at++)
+    for (size_t at = 0; at < (real ? 1 : w.n); at++)
         for (size_t g = 0; g < model->n_graphs; g++) {
             const struct ox_graph *graph = model->graphs[g];
             for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -140,6 +171,8 @@ static struct demand demand_of(const struct ox_value *input)
                     if (read != w.seen[at])
                         continue;
                     ask_of_use(&w, node, k);
+                    if (at == 0 && w.purpose == FOR_ANYTHING)
+                        w.purpose = purpose_of(node, k);
                     if (passes_on(node, k))
                         for (size_t o = 0; o < node->n_outputs; o++)
                             if (node->outputs[o])
@@ -147,6 +180,7 @@ static struct demand demand_of(const struct ox_value *input)
                 }
             }
         }
+    *purpose = w.purpose;
     return w.demand;
 }
 
@@ -206,6 +240,14 @@ static void fill_ints(int64_t *to, size_t at, size_t n, size_t row, bool mask, s
     }
 }
 
+static void fill_for(enum purpose purpose, double *to, size_t at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = purpose == FOR_RESHAPE ? (at + i ? 1 : -1)
+                : purpose == FOR_AXES  ? (double)(at + i)
+                                       : 1 + (at + i > 1);
+}
+
 static enum ox_status fill_strings(struct ox_tensor *t, uint64_t *state, struct ox_error *err)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -229,20 +271,24 @@ static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_
         ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
     const bool mask = named(name, "mask");
     const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
-    struct demand demand = real ? usual(OX_BOOL) : demand_of(input);
+    enum purpose purpose;
+    struct demand demand = demand_of(input, real, &purpose);
     if (demand.max < demand.min)
         demand = mask ? usual(OX_BOOL) : usual(t->dtype);
     for (size_t at = 0; at < t->n; at += PIECE) {
         const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
         void *to = (char *)t->data + at * ox_dtype_size(t->dtype);
-        if (real && mask)
+        if (purpose != FOR_ANYTHING)
+            fill_for(purpose, drawn.real, at, n);
+        else if (real && mask)
             fill_mask(drawn.real, at, n, row, state);
         else if (real)
             ox_normals(ox_cpu(), state, n, drawn.real);
         else
             fill_ints(drawn.whole, at, n, row, mask, demand, state);
-        if (!real || !ox_cast_run(ox_cpu(), OX_FLOAT64, t->dtype, n, &drawn, to))
-            ox_elements_convert(t->dtype, to, real ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
+        const bool doubles = real || purpose != FOR_ANYTHING;
+        if (!doubles || !ox_cast_run(ox_cpu(), OX_FLOAT64, t->dtype, n, &drawn, to))
+            ox_elements_convert(t->dtype, to, doubles ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
     }
 }
 
