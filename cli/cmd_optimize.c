@@ -18,6 +18,7 @@ enum {
 static const struct opt options[] = {
     {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the optimized model"},
     {0, "passes", OPT_STRING, FIELD(passes), "NAME,...", NULL, "run these passes only"},
+    {0, "skip", OPT_STRING, FIELD(skip), "NAME,...", NULL, "run all passes but these"},
     {0, "list", OPT_FLAG, FIELD(list), NULL, NULL, "list the passes"},
     {0, "level", OPT_INT, FIELD(level), "N", NULL, "1: folding and clearing away; 2: all (2)"},
     {0, "fold-limit", OPT_SIZE, FIELD(fold_limit), "SIZE", NULL,
@@ -76,27 +77,47 @@ static enum ox_status add_step(struct optimize_job *job, const char *name, size_
     return steps[job->n_steps++].name ? OX_OK : no_memory(job);
 }
 
+/* Whether `name` is one of the names in "a,b,c". */
+static bool is_in(const char *names, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *p = names; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == n && memcmp(p, name, n) == 0)
+            return true;
+    return false;
+}
+
+static enum ox_status verify_passes(struct optimize_job *job, const char *names)
+{
+    size_t n;
+    const struct ox_pass_info *all = ox_passes(&n);
+    for (const char *p = names; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        const size_t length = strcspn(p, ",");
+        bool known = !length;
+        for (size_t i = 0; i < n; i++)
+            known |= all[i].standard && strlen(all[i].name) == length &&
+                     memcmp(all[i].name, p, length) == 0;
+        if (!known)
+            return cli_fail(job->cli, OX_USAGE,
+                            "optimize: there is no pass '%.*s'; --list has them", (int)length, p);
+    }
+    return OX_OK;
+}
+
+/* Those of --passes in the order given, or all of the level but those of --skip. */
 static enum ox_status choose_passes(struct optimize_job *job)
 {
     size_t n;
     const struct ox_pass_info *all = ox_passes(&n);
-    enum ox_status status = OX_OK;
-    if (!job->args->passes) {
-        for (size_t i = 0; i < n && status == OX_OK; i++) {
-            if (all[i].standard && all[i].level <= job->args->level)
-                status = add_step(job, all[i].name, strlen(all[i].name));
-        }
-        return status;
-    }
-    for (const char *p = job->args->passes; *p && status == OX_OK;) {
-        size_t length = strcspn(p, ",");
-        bool known = false;
-        for (size_t i = 0; i < n; i++)
-            known |= all[i].standard && strlen(all[i].name) == length &&
-                     memcmp(all[i].name, p, length) == 0;
-        if (!known && length)
-            return cli_fail(job->cli, OX_USAGE,
-                            "optimize: there is no pass '%.*s'; --list has them", (int)length, p);
+    const struct optimize_args *args = job->args;
+    enum ox_status status = verify_passes(job, args->passes);
+    if (status == OX_OK)
+        status = verify_passes(job, args->skip);
+    for (size_t i = 0; i < n && status == OX_OK && !args->passes; i++)
+        if (all[i].standard && all[i].level <= args->level && !is_in(args->skip, all[i].name))
+            status = add_step(job, all[i].name, strlen(all[i].name));
+    for (const char *p = args->passes; p && *p && status == OX_OK;) {
+        const size_t length = strcspn(p, ",");
         if (length)
             status = add_step(job, p, length);
         p += length + (p[length] == ',');
@@ -419,6 +440,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         list_passes(cli);
         return OX_OK;
     }
+    if (args->passes && args->skip)
+        return cli_fail(cli, OX_USAGE, "optimize: --passes and --skip exclude each other");
     if (args->fp16 && args->bf16)
         return cli_fail(cli, OX_USAGE, "optimize: --fp16 and --bf16 exclude each other");
     if (args->half_io && !args->fp16 && !args->bf16)

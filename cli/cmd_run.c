@@ -18,6 +18,10 @@ static const struct opt options[] = {
      "draw the inputs that are not given: indices within range, masks 0 or 1"},
     {0, "shape", OPT_NAMED, FIELD(shapes), "NAME=DIMS", NULL,
      "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
+    {0, "fill", OPT_STRINGS, FIELD(fills), "[NAME=]HOW", NULL,
+     "numbers of a drawn input: LOW:HIGH (evenly between, integers with both), NUMBER, or count "
+     "(0, 1, 2 ... "
+     "along each row); without NAME of all that are floats"},
     {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
      "test_data_set_* folders "
@@ -65,6 +69,11 @@ static const struct opt options[] = {
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
     {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,
      "runs before that which do not count (default 1)"},
+    {0, "baseline", OPT_STRING, FIELD(baseline), "FILE", NULL,
+     "with --repeat: hold the median against that of an earlier run, whose -f json FILE is; exit "
+     "status 1 when it is slower"},
+    {0, "max-slower", OPT_DOUBLE, FIELD(max_slower), "PERCENT", NULL,
+     "of --baseline: by how much the median may grow (default 5)"},
     {0, "trace-nonfinite", OPT_FLAG, FIELD(trace), NULL, NULL,
      "tell the first NaN, infinity and flood of denormals, and which values would not fit 16-bit "
      "floats and 8-bit integers"},
@@ -80,6 +89,7 @@ static void defaults(void *args_)
     args->atol = 1e-7;
     args->level = 2;
     args->warmup = 1;
+    args->max_slower = 5;
 }
 
 static double now_ms(void)
@@ -116,7 +126,7 @@ static enum ox_status selected(struct cli *cli, const struct run_args *args, con
             (*names)[(*n)++] = p;
         p += len + more;
     }
-    return OX_OK;
+    return *n || !args->select.n ? OX_OK : cli_fail(cli, OX_USAGE, "run: --outputs names no value");
 }
 
 static enum ox_status open_session(struct run *run)
@@ -176,22 +186,28 @@ static enum ox_status run_once(struct run *run, double *ms)
     return status == OX_OK ? OX_OK : cli_error(run->cli, &err);
 }
 
-/* The first run, warm-up, and those that count. */
+/* The first run, warm-up, and those that count, which come to those of the sets of test data before. */
 static enum ox_status run_all(struct run *run)
 {
-    enum ox_status status = run_once(run, &run->timing.first_ms);
-    const char *warning = ox_session_warning(run->session);
+    struct run_timing *timing = &run->timing;
     double ms;
+    enum ox_status status = run_once(run, &ms);
+    const char *warning = ox_session_warning(run->session);
+    timing->first_ms = timing->first_ms > 0 ? timing->first_ms : ms;
     if (status == OX_OK && warning)
         cli_warn(run->cli, "%s: warning: %s; run as if its dimensions had no names",
                  run->model_path, warning);
     if (!run->args->repeat || status != OX_OK)
         return status;
+    double *times = realloc(timing->ms, (timing->n + (size_t)run->args->repeat) * sizeof *times);
+    if (!times)
+        return cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", run->model_path);
+    timing->ms = times;
     for (int64_t i = 1; i < run->args->warmup && status == OX_OK; i++)
         status = run_once(run, &ms);
     for (int64_t i = 0; i < run->args->repeat && status == OX_OK; i++) {
         status = run_once(run, &ms);
-        run->timing.ms[run->timing.n++] = ms;
+        timing->ms[timing->n++] = ms;
         if (run->args->profile && status == OX_OK)
             status = run_note_events(run);
     }
@@ -245,9 +261,9 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
 {
     const struct run_args *args = args_;
     struct run run = {.cli = cli, .args = args, .model_path = path};
-    run.timing.ms = calloc((size_t)args->repeat + 1, sizeof *run.timing.ms);
-    enum ox_status status =
-        run.timing.ms ? open_session(&run) : cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", path);
+    enum ox_status status = run_read_baseline(&run);
+    if (status == OX_OK)
+        status = open_session(&run);
     if (status == OX_OK && args->test_data.n) {
         for (size_t i = 0; i < args->test_data.n; i++)
             status = cli_worse(status, run_test_data(&run, args->test_data.items[i]));
@@ -294,6 +310,12 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->repeat < 0 || args->repeat > 100000000 || args->warmup < 0)
         return cli_fail(cli, OX_USAGE,
                         "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");
+    if (!(args->max_slower >= 0) || (args->baseline && args->repeat < RUN_ENOUGH))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --baseline goes with a --repeat of %d or more, and --max-slower "
+                        "takes a number of "
+                        "percent from 0",
+                        RUN_ENOUGH);
     if (args->top < 0 || (args->labels && !args->top))
         return cli_fail(cli, OX_USAGE,
                         "run: --top takes a number over 0, and --labels goes with it");
@@ -330,10 +352,18 @@ const struct command command_run = {
         "NAME.some, or NAME.none without elements.\n\n"
         "With --test-data the outputs are held against expected ones: exit status 1 "
         "when one departs, 3 when there are none and nothing else is asked of the run. With "
-        "--outputs too the folder only feeds.",
+        "--outputs too the folder only feeds.\n\n"
+        "With --baseline an earlier run's times are a gate: exit status 1 when the median of "
+        "--repeat runs is over --max-slower percent above the earlier one and the spread of both "
+        "does not explain it (the interval of their ratio, with 95 %, is above 1). What a machine "
+        "does "
+        "to all runs of a process is in no spread: compare on one that is quiet, and by the same "
+        "-t.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
                 "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"
+                "  onnxtool run model.onnx --random 1 --repeat 100 -t 1 --baseline old.json "
+                "--max-slower 5\n"
                 "  onnxtool run classifier.onnx --image cat.jpg --resize 256 --crop 224 --scale "
                 "1/255 --top 5\n",
     .options = options,

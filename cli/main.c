@@ -83,27 +83,34 @@ static void limit_process_memory(uint64_t bytes)
 
 static enum ox_status apply_limit(struct cli *cli, const char *setting)
 {
-    const char *equals = strchr(setting, '=');
+    const size_t n = strcspn(setting, "=");
     uint64_t value;
     char name[64];
-    if (equals && (size_t)(equals - setting) < sizeof name && opt_parse_size(equals + 1, &value)) {
-        size_t n = (size_t)(equals - setting);
-        for (size_t i = 0; i < n; i++)
-            name[i] = setting[i] == '-' ? '_' : setting[i];
-        name[n] = '\0';
-#define LIMIT_TEST(field, initial, meaning)                                                        \
-    if (strcmp(name, #field) == 0) {                                                               \
-        ox_env_limits(cli->env)->field = value;                                                    \
-        return OX_OK;                                                                              \
-    }
-        OX_LIMIT_LIST(LIMIT_TEST)
-#undef LIMIT_TEST
-    }
-#define LIMIT_NAME(field, initial, meaning) "\n  " #field ": " meaning " (" #initial ")"
+    snprintf(name, sizeof name, "%.*s", (int)n, setting);
+    if (n < sizeof name && setting[n] && opt_parse_size(setting + n + 1, &value) &&
+        ox_limits_set(ox_env_limits(cli->env), name, value))
+        return OX_OK;
     return cli_fail(cli, OX_USAGE,
-                    "--limit takes NAME=VALUE, not '%s'; limits and their defaults:%s", setting,
-                    OX_LIMIT_LIST(LIMIT_NAME));
-#undef LIMIT_NAME
+                    "--limit takes NAME=VALUE, not '%s'; --limit help names them all", setting);
+}
+
+/* With their values of this machine. */
+static void print_limits(struct cli *cli)
+{
+    const struct ox_limits *limits = ox_env_limits(cli->env);
+#define LIMIT_LINE(field, initial, meaning)                                                        \
+    ox_strbuf_printf(&cli->out, "%-24s  %11llu  %s\n", #field, (unsigned long long)limits->field,  \
+                     meaning);
+    OX_LIMIT_LIST(LIMIT_LINE)
+#undef LIMIT_LINE
+}
+
+static bool asks_for_limits(const struct common *common)
+{
+    for (size_t i = 0; i < common->limits.n; i++)
+        if (strcmp(common->limits.items[i], "help") == 0)
+            return true;
+    return false;
 }
 
 static enum ox_status apply_common(struct cli *cli)
@@ -170,8 +177,11 @@ static int run_command(const struct command *command, int argc, char **argv)
         command->defaults(args);
     status =
         opt_parse(command->options, args, common_options, &cli.common, argc, argv, &result, &err);
-    if (cli.common.help) {
-        help_print(&cli.out, command);
+    if (cli.common.help || (status == OX_OK && asks_for_limits(&cli.common))) {
+        if (cli.common.help)
+            help_print(&cli.out, command);
+        else
+            print_limits(&cli);
         status = cli_flush(&cli);
         goto cleanup;
     }

@@ -9,7 +9,8 @@
 
 struct optimize_args {
     const char *out;
-    const char *passes;
+    const char *passes; /* --passes and --skip: "a,b,c"; NULL */
+    const char *skip;
     bool list;
     int64_t level;
     uint64_t fold_limit;

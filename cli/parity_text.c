@@ -5,7 +5,7 @@
 #include "parity.h"
 
 /* Names are given so much that a line stays within 100 columns. */
-enum { OUTPUT_NAME = 24, LAYER_NAME = 25 };
+enum { WIDEST_NAME = 60, WIDEST_OPERATOR = 24 };
 
 /* Text made safe to print, from column `column` on. */
 static void wrapped(struct ox_strbuf *out, const char *text, size_t column, size_t indent)
@@ -229,7 +229,7 @@ static void outputs(struct parity *p, struct ox_strbuf *out)
         width = n > width ? n : width;
         order[i] = &p->outputs[i];
     }
-    width = width > OUTPUT_NAME ? OUTPUT_NAME : width;
+    width = width > WIDEST_NAME ? WIDEST_NAME : width;
     qsort(order, p->n_outputs, sizeof *order, by_badness);
     cell(out, "output", width, false);
     ox_strbuf_puts(out, "  verdict    max abs    max rel     cosine    SQNR dB    departing\n");
@@ -260,13 +260,13 @@ static void outputs(struct parity *p, struct ox_strbuf *out)
 /* ---- Layers -------------------------------------------------------------------------------------------------------- */
 
 static void layer_row(struct parity *p, struct ox_strbuf *out, const struct ox_parity_layer *layer,
-                      size_t width, const char *mark)
+                      size_t width, size_t op_width, const char *mark)
 {
     const struct ox_metrics *m = &layer->metrics;
     ox_strbuf_puts(out, mark);
     name_cell(out, layer->b_name, width);
     ox_strbuf_puts(out, "  ");
-    name_cell(out, layer->b_op, 18);
+    name_cell(out, layer->b_op, op_width);
     color(p, out, m->agree ? "32" : "31");
     ox_strbuf_puts(out, m->agree ? "  agrees " : "  DEPARTS");
     color(p, out, "0");
@@ -294,24 +294,29 @@ static void layer_row(struct parity *p, struct ox_strbuf *out, const struct ox_p
 static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, size_t end)
 {
     struct ox_parity_layer layer;
-    size_t width = 5;
+    size_t width = 5, op_width = 8;
     bool own = false, oracle = false;
     for (size_t i = begin; i < end; i++)
         if (ox_parity_layer(p->layers, i, &layer)) {
             size_t n = strlen(layer.b_name);
+            size_t n_op = strlen(layer.b_op);
             width = n > width ? n : width;
+            op_width = n_op > op_width ? n_op : op_width;
             own = own || layer.has_own;
             oracle = oracle || layer.has_oracle;
         }
-    width = width > LAYER_NAME ? LAYER_NAME : width;
+    width = width > WIDEST_NAME ? WIDEST_NAME : width;
+    op_width = op_width > WIDEST_OPERATOR ? WIDEST_OPERATOR : op_width;
     ox_strbuf_puts(out, "  ");
     cell(out, "value", width, false);
-    ox_strbuf_puts(out, "  operator            verdict     max abs    SQNR dB");
+    ox_strbuf_puts(out, "  ");
+    cell(out, "operator", op_width, false);
+    ox_strbuf_puts(out, "  verdict    max abs    SQNR dB");
     ox_strbuf_puts(out, own ? "    own abs     own dB" : "");
     ox_strbuf_puts(out, oracle ? "    A error    B error\n" : "\n");
     for (size_t i = begin; i < end; i++)
         if (ox_parity_layer(p->layers, i, &layer))
-            layer_row(p, out, &layer, width, i == p->first ? "> " : "  ");
+            layer_row(p, out, &layer, width, op_width, i == p->first ? "> " : "  ");
 }
 
 static void causes(const struct parity *p, struct ox_strbuf *out)

@@ -242,12 +242,14 @@ enum ox_status dump_nodes(struct dumped *d)
     return d->args->json ? nodes_json(d) : nodes_text(d);
 }
 
-/* By its name or "#12", or by the name of one of its outputs. */
+/* By its name or "#12", which a named node has too, or by the name of one of its outputs. */
 static bool is_meant(const struct dumped *d, const struct ox_node_entry *node)
 {
+    char place[32];
     if (!dump_wants(d, node->graph))
         return false;
-    if (strcmp(node->label, d->args->node) == 0)
+    snprintf(place, sizeof place, "#%llu", (unsigned long long)node->place);
+    if (strcmp(node->label, d->args->node) == 0 || strcmp(place, d->args->node) == 0)
         return true;
     for (size_t i = 0; i < node->n_outputs; i++)
         if (node->outputs[i].name && strcmp(node->outputs[i].name, d->args->node) == 0)
@@ -277,7 +279,8 @@ enum ox_status dump_node(struct dumped *d)
         end_json(d, &json);
     if (status == OX_OK && !found) {
         ox_strbuf_clear(&d->cli->out);
-        return cli_fail(d->cli, OX_USAGE, "%s: there is no node '%s'", d->path, d->args->node);
+        return cli_fail(d->cli, OX_USAGE, "%s: there is no node '%s'; -f nodes lists them", d->path,
+                        d->args->node);
     }
     return status;
 }

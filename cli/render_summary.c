@@ -259,8 +259,9 @@ static void text_quantization(struct ox_strbuf *out, const struct ox_summary *s)
         const char *what;
     } parts[] = {{s->n_quantize, "QuantizeLinear"},
                  {s->n_dequantize, "DequantizeLinear"},
-                 {s->n_integer_ops, "operators in integers"},
-                 {s->n_annotations, "annotations"}};
+                 {s->n_integer_ops,
+                  s->n_integer_ops == 1 ? "operator in integers" : "operators in integers"},
+                 {s->n_annotations, s->n_annotations == 1 ? "annotation" : "annotations"}};
     bool first = true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i].n)

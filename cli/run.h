@@ -10,6 +10,7 @@ struct run_args {
     struct opt_strings test_data;
     const char *random;        /* seed; NULL: not asked */
     struct opt_strings shapes; /* NAME=1x3x224x224, for --random */
+    struct opt_strings fills;  /* [NAME=]LOW:HIGH|NUMBER|count, for --random */
     struct opt_strings images; /* [NAME=]FILE */
     const char *resize, *crop, *mean, *std, *scale;
     int layout, channels;
@@ -22,6 +23,8 @@ struct run_args {
     bool oracle;
     double rtol, atol;
     int64_t repeat, warmup;
+    const char *baseline; /* what -f json printed of an earlier run; NULL */
+    double max_slower;    /* in percent of its median */
     int64_t top;
     const char *labels;
     const char *profile;
@@ -35,10 +38,18 @@ enum run_channels { RUN_RGB, RUN_BGR, RUN_GRAY };
 enum run_format { RUN_TEXT, RUN_JSON, RUN_NPZ };
 #define RUN_FORMATS "text|json|npz"
 
+/* Fewer runs say nothing about where the median lies: the least and the largest of 6 are its bounds with 97 %, of 5 with 94. */
+enum { RUN_ENOUGH = 6 };
+
 struct run_timing {
     double load_ms, first_ms;
     double *ms; /* n of them, in the order of the runs */
     size_t n;
+};
+
+/* The times of an earlier run: the median, what it lies between with 95 %, threads (NaN where not told). */
+struct run_baseline {
+    double median, low, high, threads;
 };
 
 /* One model being run. */
@@ -54,6 +65,7 @@ struct run {
     struct ox_datum **inputs;  /* by session input; NULL: not given */
     struct ox_datum **outputs; /* by session output */
     struct run_timing timing;
+    struct run_baseline baseline;  /* --baseline */
     struct ox_trace *trace;        /* --trace-nonfinite; NULL */
     struct ox_node_event *fastest; /* --profile: each node's fastest of the repeated runs; NULL */
     size_t n_fastest;
@@ -82,6 +94,16 @@ enum ox_status run_note_events(struct run *run);
 bool run_profile_form(const char *path);
 /* Writes --profile: a Chrome trace (.json), a table (.txt) or folded stacks (.folded). */
 enum ox_status run_write_profile(struct run *run);
+
+/* ---- run_timing.c ---- */
+
+/* Reads --baseline, if it is given. */
+enum ox_status run_read_baseline(struct run *run);
+/* The members "timing" and "baseline" of JSON, or lines. */
+void run_timing_json(struct run *run, struct ox_json *json);
+void run_timing_text(struct run *run, struct ox_strbuf *out);
+/* OX_NEGATIVE, with a message, where the runs were slower than --baseline allows. */
+enum ox_status run_judge_times(struct run *run);
 
 /* ---- run_top.c ---- */
 

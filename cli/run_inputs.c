@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -326,7 +327,8 @@ enum ox_status run_read_inputs(struct run *run)
 }
 
 /* Dims that --shape gives input `at`; *found says whether it does. */
-static enum ox_status given_shape(struct run *run, size_t at, int64_t *dims, bool *found)
+static enum ox_status given_shape(struct run *run, size_t at, int64_t *dims, unsigned *dims_rank,
+                                  bool *found)
 {
     const struct ox_port *port = ox_session_input(run->session, at);
     size_t n = strlen(port->name);
@@ -340,7 +342,10 @@ static enum ox_status given_shape(struct run *run, size_t at, int64_t *dims, boo
             return cli_fail(run->cli, OX_USAGE, "%s: --shape %s does not fit %s",
                             run->cli->command->name, setting, port->type);
         for (unsigned k = 0; k < rank; k++)
-            dims[k] = dims[k] >= 0 ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
+            dims[k] = dims[k] >= 0                           ? dims[k]
+                      : port->has_rank && port->dims[k] >= 0 ? port->dims[k]
+                                                             : 1;
+        *dims_rank = rank;
         *found = true;
     }
     return OX_OK;
@@ -394,26 +399,110 @@ static enum ox_status bind_given(struct run *run, struct sizes *sizes)
 {
     for (size_t i = 0; i < run->n_inputs; i++) {
         int64_t dims[64];
+        unsigned rank;
         bool found;
         const struct ox_port *port = ox_session_input(run->session, i);
         const struct ox_tensor *tensor =
             run->inputs[i] ? ox_datum_get_tensor(run->inputs[i]) : NULL;
-        enum ox_status status = given_shape(run, i, dims, &found);
+        enum ox_status status = given_shape(run, i, dims, &rank, &found);
         if (status != OX_OK)
             return status;
         if (tensor)
             bind(sizes, port, ox_tensor_rank(tensor), ox_tensor_dims(tensor));
         else if (found)
-            bind(sizes, port, port->rank, dims);
+            bind(sizes, port, rank, dims);
     }
     return OX_OK;
+}
+
+/* One --fill: "[NAME=]count", "[NAME=]LOW:HIGH" or "[NAME=]NUMBER". *name bytes are the name; false: it is none of these. */
+static bool parse_fill(const char *setting, size_t *name, struct ox_draw *how)
+{
+    const char *equals = strrchr(setting, '=');
+    const char *value = equals ? equals + 1 : setting;
+    char *end;
+    *name = equals ? (size_t)(equals - setting) : 0;
+    how->fill = OX_FILL_COUNT;
+    if (strcmp(value, "count") == 0)
+        return true;
+    how->fill = OX_FILL_BETWEEN;
+    how->low = how->high = strtod(value, &end);
+    if (end != value && *end == ':') {
+        value = end + 1;
+        how->high = strtod(value, &end);
+    }
+    return end != value && !*end && equals != setting && isfinite(how->high - how->low) &&
+           how->high >= how->low;
+}
+
+static enum ox_status verify_fills(struct run *run)
+{
+    for (size_t i = 0; i < run->args->fills.n; i++) {
+        const char *setting = run->args->fills.items[i];
+        struct ox_draw how;
+        size_t n;
+        if (!parse_fill(setting, &n, &how))
+            return cli_fail(
+                run->cli, OX_USAGE,
+                "%s: --fill takes [NAME=]LOW:HIGH, [NAME=]NUMBER or [NAME=]count, not '%s'",
+                run->cli->command->name, setting);
+        const size_t at = n ? find_input(run, setting, n) : 0;
+        if (n && at == run->n_inputs)
+            return unknown_input(run, setting, n);
+        if (n && run->inputs[at])
+            return cli_fail(run->cli, OX_USAGE, "%s: --fill %s: that input is given already",
+                            run->cli->command->name, setting);
+    }
+    return OX_OK;
+}
+
+/* How --fill asks for an input: what names it goes before what is for all inputs of floats. Returns whether it is named. */
+static bool given_fill(const struct run *run, const struct ox_port *port, struct ox_draw *how)
+{
+    bool by_name = false;
+    for (size_t i = 0; i < run->args->fills.n; i++) {
+        struct ox_draw asked = *how;
+        size_t n;
+        parse_fill(run->args->fills.items[i], &n, &asked);
+        const bool names =
+            n && strlen(port->name) == n && memcmp(port->name, run->args->fills.items[i], n) == 0;
+        if (names || (!n && !by_name && strstr(ox_dtype_name(port->dtype), "float")))
+            *how = asked;
+        by_name |= names;
+    }
+    return by_name;
+}
+
+static enum ox_status draw_input(struct run *run, const struct sizes *sizes, size_t i,
+                                 uint64_t seed)
+{
+    struct ox_error err = {0};
+    const struct ox_port *port = ox_session_input(run->session, i);
+    int64_t dims[64];
+    struct ox_draw how = {.seed = seed};
+    bool found;
+    enum ox_status status = given_shape(run, i, dims, &how.rank, &found);
+    if (status != OX_OK)
+        return status;
+    if (!found && port->has_rank && port->rank <= sizeof dims / sizeof *dims) {
+        declared_dims(sizes, port, dims);
+        how.rank = port->rank;
+        found = true;
+    }
+    how.dims = found ? dims : NULL;
+    given_fill(run, port, &how);
+    status = ox_session_draw_input(run->session, i, &how, &run->inputs[i], &err);
+    return status == OX_OK ? OX_OK : cli_error(run->cli, &err);
 }
 
 enum ox_status run_draw_inputs(struct run *run)
 {
     struct sizes sizes = {.n = 0};
-    if (!run->args->random)
+    if (!run->args->random && !run->args->fills.n)
         return OX_OK;
+    if (!run->args->random)
+        return cli_fail(run->cli, OX_USAGE, "%s: --fill goes with --random",
+                        run->cli->command->name);
     char *end;
     errno = 0;
     unsigned long long seed = strtoull(run->args->random, &end, 10);
@@ -422,24 +511,14 @@ enum ox_status run_draw_inputs(struct run *run)
                         run->cli->command->name, run->args->random);
     enum ox_status status = verify_shapes(run);
     if (status == OX_OK)
+        status = verify_fills(run);
+    if (status == OX_OK)
         status = bind_given(run, &sizes);
     for (size_t i = 0; i < run->n_inputs && status == OX_OK; i++) {
-        struct ox_error err = {0};
-        struct ox_datum *value;
-        int64_t dims[64];
-        bool found;
-        if (run->inputs[i] || !ox_session_input_required(run->session, i))
-            continue;
-        status = given_shape(run, i, dims, &found);
-        if (status != OX_OK)
-            return status;
-        if (!found)
-            declared_dims(&sizes, ox_session_input(run->session, i), dims);
-        status = ox_session_random_input(run->session, i, seed + run->sample, dims, &value, &err);
-        if (status == OX_OK)
-            run->inputs[i] = value;
-        else
-            cli_error(run->cli, &err);
+        struct ox_draw unused = {0};
+        if (!run->inputs[i] && (ox_session_input_required(run->session, i) ||
+                                given_fill(run, ox_session_input(run->session, i), &unused)))
+            status = draw_input(run, &sizes, i, seed + run->sample);
     }
     return status;
 }

@@ -145,32 +145,6 @@ enum ox_status run_write_outputs(struct run *run)
 
 /* ---- Printing ------------------------------------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct summary {
-    double min, median, p90, p99, mean;
-};
-
-/* Of sorted values; percentiles by nearest rank. */
-static struct summary summarize(double *ms, size_t n)
-{
-    struct summary s = {0};
-    if (!n)
-        return s;
-    qsort(ms, n, sizeof *ms, by_value);
-    for (size_t i = 0; i < n; i++)
-        s.mean += ms[i] / (double)n;
-    s.min = ms[0];
-    s.median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
-    s.p90 = ms[(n * 90 + 99) / 100 - 1];
-    s.p99 = ms[(n * 99 + 99) / 100 - 1];
-    return s;
-}
-
 /* Copies of the outputs' names; NULL: out of memory. */
 static char **names_of_outputs(const struct run *run)
 {
@@ -186,8 +160,6 @@ static void print_json(struct run *run)
 {
     struct ox_json json;
     char **names = names_of_outputs(run);
-    struct run_timing *timing = &run->timing;
-    struct summary s = summarize(timing->ms, timing->n);
     struct ox_session_stats stats;
     ox_session_stats(run->session, &stats);
     if (!run->trace && !run->args->profile && !run->args->top) {
@@ -212,25 +184,7 @@ static void print_json(struct run *run)
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);
-    const struct {
-        const char *key;
-        double value;
-    } times[] = {{"load_ms", timing->load_ms},
-                 {"first_ms", timing->first_ms},
-                 {"min_ms", s.min},
-                 {"median_ms", s.median},
-                 {"p90_ms", s.p90},
-                 {"p99_ms", s.p99},
-                 {"mean_ms", s.mean},
-                 {"per_second", s.mean > 0 ? 1e3 / s.mean : 0}};
-    ox_json_key(&json, "timing");
-    ox_json_object(&json);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        cli_json_double(&json, times[i].key, times[i].value);
-    }
-    cli_json_uint(&json, "repeat", timing->n);
-    cli_json_uint(&json, "threads", ox_env_threads(run->cli->env));
-    ox_json_end_object(&json);
+    run_timing_json(run, &json);
     ox_json_key(&json, "memory");
     ox_json_object(&json);
     cli_json_uint(&json, "peak_rss_bytes", cli_peak_resident());
@@ -262,16 +216,8 @@ static void print_text(struct run *run)
         }
     if (run->trace)
         trace_print_text(run->trace, out);
-    if (run->args->repeat) {
-        struct summary s = summarize(run->timing.ms, run->timing.n);
-        ox_strbuf_printf(out,
-                         "load %.2f ms, first run %.2f ms; %zu runs: min %.3f, median %.3f, p90 "
-                         "%.3f, p99 %.3f, mean %.3f "
-                         "ms, %.1f a second; peak memory %.1f MB\n",
-                         run->timing.load_ms, run->timing.first_ms, run->timing.n, s.min, s.median,
-                         s.p90, s.p99, s.mean, s.mean > 0 ? 1e3 / s.mean : 0,
-                         (double)cli_peak_resident() / 1e6);
-    }
+    if (run->args->repeat)
+        run_timing_text(run, out);
 }
 
 enum ox_status run_print(struct run *run)
@@ -282,5 +228,6 @@ enum ox_status run_print(struct run *run)
         print_json(run);
     else if (!run->cli->common.quiet)
         print_text(run);
-    return run->args->top ? run_print_top(run) : OX_OK;
+    enum ox_status status = run->args->top ? run_print_top(run) : OX_OK;
+    return cli_worse(status, run_judge_times(run));
 }

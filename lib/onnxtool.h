@@ -181,6 +181,12 @@ void ox_json_finite(struct ox_json *json, const char *key, double value);
 void ox_json_bool(struct ox_json *json, bool value);
 void ox_json_null(struct ox_json *json);
 
+/* Numbers of a file that holds one JSON object: those of `keys` (n of them) in its member `object`, an object too; NaN where there is no
+ * such number. OX_INPUT: no such file, or no JSON; OX_LIMIT, OX_NO_MEMORY. */
+enum ox_status ox_json_file_numbers(struct ox_env *env, const char *path, const char *object,
+                                    size_t n, const char *const *keys, double *values,
+                                    struct ox_error *err);
+
 /* ---- Files out -------------------------------------------------------------------------------------------------- */
 
 /* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
@@ -897,6 +903,26 @@ enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uin
                                        const int64_t *dims, struct ox_datum **out,
                                        struct ox_error *err);
 
+enum ox_fill {
+    OX_FILL_FIT, /* what the model can take, as ox_session_random_input() has it */
+    OX_FILL_BETWEEN, /* numbers evenly between low and high, of integers both included; low == high: that number */
+    OX_FILL_COUNT /* 0, 1, 2 ... along each row */
+};
+
+struct ox_draw {
+    uint64_t seed;
+    const int64_t *dims; /* rank of them, 64 at most; NULL: as declared, 1 where open */
+    unsigned rank;
+    enum ox_fill fill;
+    double low, high;
+};
+
+/* The same as asked for. Of an optional its tensor, of a sequence two tensors. OX_INPUT: an input of another kind, or without dims whose rank is not declared; OX_USAGE: dims of
+ * another rank than declared, and numbers that the input's type does not hold. */
+enum ox_status ox_session_draw_input(struct ox_session *session, size_t i,
+                                     const struct ox_draw *how, struct ox_datum **out,
+                                     struct ox_error *err);
+
 /* What the last run has to say of inputs that it took all the same, NULL: nothing. They may give a name of the model's dimensions
  * two sizes, which its names forbid, but not its operators. The session's, until the next run. */
 const char *ox_session_warning(const struct ox_session *session);
@@ -963,6 +989,7 @@ struct ox_attr_entry {
 struct ox_node_entry {
     const char *graph; /* path; "" is the main graph, functions are "function domain:name" */
     const char *label; /* name, or "#12" */
+    uint64_t place;    /* in its graph, that 12 */
     const char *op_type;
     const char *domain; /* "" is ai.onnx */
     const char *doc;

@@ -79,7 +79,7 @@ static enum ox_status choose_outputs(struct ox_session *session,
         struct ox_value *value =
             options->n_outputs ? ox_graph_value(graph, options->outputs[i]) : graph->outputs[i];
         if (!value)
-            return ox_fail(err, OX_INPUT, "there is no value '%.256s' to compute",
+            return ox_fail(err, OX_USAGE, "there is no value '%.256s' to compute",
                            options->n_outputs ? options->outputs[i] : "");
         session->outputs[session->n_outputs++] = value;
         chosen[value->id] = true;

@@ -1,5 +1,6 @@
 /* Inputs drawn at random that a model can take: what is used as an index lies within what it indexes, masks are 0 or 1, lengths
  * are positive. Found by following the input through nodes that pass values on, to those that use them. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/casts.h"
@@ -7,6 +8,14 @@
 #include "runtime/runtime.h"
 
 enum { MOST_STEPS = 256, PIECE = 512 /* numbers drawn at a time */ };
+
+/* What numbers are for, where a range alone does not say what fits. */
+enum purpose {
+    FOR_ANYTHING,
+    FOR_RESHAPE, /* -1, 1, 1 ...: a shape for whatever is reshaped */
+    FOR_AXES,    /* 0, 1, 2 ...: each but once */
+    FOR_SCALES   /* 1, 1, 2, 2 ...: of batch, channels and an image */
+};
 
 /* What the users of a value ask of it; max < min: nothing yet. */
 struct demand {
@@ -17,6 +26,7 @@ struct walk {
     const struct ox_value *seen[MOST_STEPS];
     size_t n;
     struct demand demand;
+    enum purpose purpose;
 };
 
 /* The same numbers on every machine. */
@@ -106,8 +116,29 @@ static void ask_of_use(struct walk *w, const struct ox_node *node, size_t input)
                 : 1);
     else if (is_op(node, "OneHot") && input == 0)
         ask(w, 0, 1);
+    else if (is_op(node, "RoiAlign") && input == 2)
+        ask_index(w, dim_of(data, 0));
+    else if (((is_op(node, "SequenceAt") || is_op(node, "SequenceErase")) && input == 1) ||
+             (is_op(node, "SequenceInsert") && input == 2))
+        ask(w, 0, 0);
+    else if (((is_op(node, "Expand") || is_op(node, "Reshape")) && input == 1) ||
+             (is_op(node, "Slice") && input == 4))
+        ask(w, 1, 1);
     else if ((is_op(node, "TopK") || is_op(node, "Range") || is_op(node, "Loop")) && input < 2)
         ask(w, 1, 3);
+}
+
+/* Uses of the input itself, without a node between. */
+static enum purpose purpose_of(const struct ox_node *node, size_t input)
+{
+    if (is_op(node, "Reshape") && input == 1)
+        return FOR_RESHAPE;
+    if (is_op(node, "Upsample") ? input == 1
+                                : is_op(node, "Resize") && input == node->n_inputs - 1 && input < 3)
+        return FOR_SCALES;
+    const bool axes = is_op(node, "Unsqueeze") || is_op(node, "Squeeze") || is_op(node, "CumSum") ||
+                      strncmp(node->op_type, "Reduce", 6) == 0;
+    return (axes && input == 1) || (is_op(node, "Slice") && input == 3) ? FOR_AXES : FOR_ANYTHING;
 }
 
 static bool add(struct walk *w, const struct ox_value *value)
@@ -121,13 +152,14 @@ static bool add(struct walk *w, const struct ox_value *value)
     return true;
 }
 
-/* Uses are few steps from an input, so that looking through all nodes for each step is quick enough. */
-static struct demand demand_of(const struct ox_value *input)
+/* Uses are few steps from an input, so that looking through all nodes for each step is quick enough. Of real numbers only what
+ * uses the input itself has something to ask. */
+static struct demand demand_of(const struct ox_value *input, bool real, enum purpose *purpose)
 {
     struct walk w = {.demand = {0, -1}};
     add(&w, input);
     const struct ox_model *model = input->graph->model;
-    for (size_t at = 0; at < w.n; at++)
+    for (size_t at = 0; at < (real ? 1 : w.n); at++)
         for (size_t g = 0; g < model->n_graphs; g++) {
             const struct ox_graph *graph = model->graphs[g];
             for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -139,6 +171,8 @@ static struct demand demand_of(const struct ox_value *input)
                     if (read != w.seen[at])
                         continue;
                     ask_of_use(&w, node, k);
+                    if (at == 0 && w.purpose == FOR_ANYTHING)
+                        w.purpose = purpose_of(node, k);
                     if (passes_on(node, k))
                         for (size_t o = 0; o < node->n_outputs; o++)
                             if (node->outputs[o])
@@ -146,6 +180,7 @@ static struct demand demand_of(const struct ox_value *input)
                 }
             }
         }
+    *purpose = w.purpose;
     return w.demand;
 }
 
@@ -205,6 +240,14 @@ static void fill_ints(int64_t *to, size_t at, size_t n, size_t row, bool mask, s
     }
 }
 
+static void fill_for(enum purpose purpose, double *to, size_t at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = purpose == FOR_RESHAPE ? (at + i ? 1 : -1)
+                : purpose == FOR_AXES  ? (double)(at + i)
+                                       : 1 + (at + i > 1);
+}
+
 static enum ox_status fill_strings(struct ox_tensor *t, uint64_t *state, struct ox_error *err)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -228,60 +271,148 @@ static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_
         ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
     const bool mask = named(name, "mask");
     const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
-    struct demand demand = real ? usual(OX_BOOL) : demand_of(input);
+    enum purpose purpose;
+    struct demand demand = demand_of(input, real, &purpose);
     if (demand.max < demand.min)
         demand = mask ? usual(OX_BOOL) : usual(t->dtype);
     for (size_t at = 0; at < t->n; at += PIECE) {
         const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
         void *to = (char *)t->data + at * ox_dtype_size(t->dtype);
-        if (real && mask)
+        if (purpose != FOR_ANYTHING)
+            fill_for(purpose, drawn.real, at, n);
+        else if (real && mask)
             fill_mask(drawn.real, at, n, row, state);
         else if (real)
             ox_normals(ox_cpu(), state, n, drawn.real);
         else
             fill_ints(drawn.whole, at, n, row, mask, demand, state);
-        if (!real || !ox_cast_run(ox_cpu(), OX_FLOAT64, t->dtype, n, &drawn, to))
-            ox_elements_convert(t->dtype, to, real ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
+        const bool doubles = real || purpose != FOR_ANYTHING;
+        if (!doubles || !ox_cast_run(ox_cpu(), OX_FLOAT64, t->dtype, n, &drawn, to))
+            ox_elements_convert(t->dtype, to, doubles ? OX_FLOAT64 : OX_INT64, &drawn, n, true);
     }
 }
 
-static enum ox_status draw(struct ox_session *session, size_t at, uint64_t seed, unsigned rank,
-                           const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
+/* What OX_FILL_BETWEEN and OX_FILL_COUNT say. */
+static void fill_as_told(struct ox_tensor *t, const struct ox_draw *how, uint64_t *state)
+{
+    double drawn[PIECE];
+    const bool real =
+        ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
+    const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+    const double span = how->high - how->low + (real ? 0 : 1);
+    for (size_t at = 0; at < t->n; at += PIECE) {
+        const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
+        for (size_t i = 0; i < n; i++) {
+            const double turn = (double)(next(state) >> 11) * 0x1p-53;
+            drawn[i] = how->fill == OX_FILL_COUNT ? (double)((at + i) % row)
+                       : real                     ? how->low + span * turn
+                                                  : how->low + floor(span * turn);
+        }
+        ox_elements_convert(t->dtype, (char *)t->data + at * ox_dtype_size(t->dtype), OX_FLOAT64,
+                            drawn, n, true);
+    }
+}
+
+/* What fill_as_told() would write otherwise than it is told. */
+static enum ox_status holds(enum ox_dtype dtype, const struct ox_draw *how, size_t row,
+                            struct ox_error *err)
+{
+    const double last = row ? (double)(row - 1) : 0;
+    const double bounds[] = {how->fill == OX_FILL_COUNT ? 0 : how->low,
+                             how->fill == OX_FILL_COUNT ? last : how->high};
+    if (dtype == OX_STRING)
+        return ox_fail(err, OX_USAGE, "strings are not filled by numbers");
+    if (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128)
+        return OX_OK;
+    for (size_t i = 0; i < 2; i++) {
+        char stored[16];
+        double back;
+        ox_elements_convert(dtype, stored, OX_FLOAT64, &bounds[i], 1, true);
+        ox_elements_convert(OX_FLOAT64, &back, dtype, stored, 1, true);
+        if (back != bounds[i])
+            return ox_fail(err, OX_USAGE, "%s holds no %.17g", ox_dtype_name(dtype), bounds[i]);
+    }
+    return OX_OK;
+}
+
+static enum ox_status draw_tensor(struct ox_session *session, size_t at, const struct ox_type *type,
+                                  const struct ox_draw *how, uint64_t *state, struct ox_datum **out,
+                                  struct ox_error *err)
 {
     const struct ox_port *port = &session->input_ports[at];
     struct ox_tensor *t;
-    uint64_t state = seed * 0x9E3779B97F4A7C15u + at;
-    next(&state);
-    OX_TRY(ox_tensor_new(&t, ox_env_budget(session->env), port->dtype, rank, dims, err));
+    int64_t dims[64];
+    unsigned rank = how->dims ? how->rank : type->rank;
+    if (type->elem == OX_UNDEFINED || rank > OX_COUNT(dims) || (!how->dims && !type->has_rank))
+        return ox_fail(err, OX_INPUT, "%s cannot be drawn at random: give it a file%s", port->type,
+                       type->elem != OX_UNDEFINED && !type->has_rank ? ", or a shape" : "");
+    if (type->has_rank && rank != type->rank)
+        return ox_fail(err, OX_USAGE, "%u dimensions do not fit %s", rank, port->type);
+    for (unsigned k = 0; k < rank; k++) {
+        dims[k] = 1;
+        if (how->dims)
+            dims[k] = how->dims[k];
+        else if (type->dims[k])
+            ox_expr_is_int(type->dims[k], &dims[k]);
+    }
+    if (how->fill != OX_FILL_FIT)
+        OX_TRY(holds(type->elem, how, rank ? (size_t)dims[rank - 1] : 1, err));
+    OX_TRY(ox_tensor_new(&t, ox_env_budget(session->env), type->elem, rank, dims, err));
     enum ox_status status = OX_OK;
-    if (port->dtype == OX_STRING)
-        status = fill_strings(t, &state, err);
+    if (how->fill != OX_FILL_FIT)
+        fill_as_told(t, how, state);
+    else if (type->elem == OX_STRING)
+        status = fill_strings(t, state, err);
     else
-        fill_numbers(t, port->name, session->inputs[at], &state);
+        fill_numbers(t, port->name, session->inputs[at], state);
     if (status == OX_OK)
-        *out = t;
-    else
-        ox_tensor_release(t);
+        status = ox_datum_of_tensor(out, t, err);
+    ox_tensor_release(t);
     return status;
+}
+
+static enum ox_status draw(struct ox_session *session, size_t at, const struct ox_draw *how,
+                           struct ox_datum **out, struct ox_error *err)
+{
+    const struct ox_type *type = session->inputs[at]->type;
+    const enum ox_type_kind kind = type ? type->kind : OX_TYPE_UNKNOWN;
+    const bool held = (kind == OX_TYPE_OPTIONAL || kind == OX_TYPE_SEQUENCE) && type->inner &&
+                      type->inner->kind == OX_TYPE_TENSOR;
+    const size_t n = kind == OX_TYPE_SEQUENCE ? 2 : 1;
+    struct ox_datum *items[2] = {NULL, NULL};
+    uint64_t state = how->seed * 0x9E3779B97F4A7C15u + at;
+    next(&state);
+    if (kind == OX_TYPE_TENSOR)
+        return draw_tensor(session, at, type, how, &state, out, err);
+    if (!held)
+        return ox_fail(err, OX_INPUT, "%s cannot be drawn at random: give it a file",
+                       session->input_ports[at].type);
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        status = draw_tensor(session, at, type->inner, how, &state, &items[i], err);
+    if (status == OX_OK)
+        status = kind == OX_TYPE_SEQUENCE
+                     ? ox_datum_sequence(out, type->inner->elem, items, n, err)
+                     : ox_datum_optional(out, type->inner->elem, items[0], err);
+    ox_datum_release(items[0]);
+    ox_datum_release(items[1]);
+    return status;
+}
+
+enum ox_status ox_session_draw_input(struct ox_session *session, size_t i,
+                                     const struct ox_draw *how, struct ox_datum **out,
+                                     struct ox_error *err)
+{
+    enum ox_status status = draw(session, i, how, out, err);
+    return status == OX_OK ? OX_OK
+                           : ox_fail_context(err, status, "%s: input '%s'", session->model->path,
+                                             session->input_ports[i].name);
 }
 
 enum ox_status ox_session_random_input(struct ox_session *session, size_t i, uint64_t seed,
                                        const int64_t *dims, struct ox_datum **out,
                                        struct ox_error *err)
 {
-    const struct ox_port *port = &session->input_ports[i];
-    struct ox_tensor *tensor;
-    int64_t chosen[64];
-    if (port->dtype == OX_UNDEFINED || !port->has_rank || port->rank > OX_COUNT(chosen))
-        return ox_fail(err, OX_INPUT,
-                       "%s: input '%s' (%s) cannot be drawn at random: give it a file",
-                       session->model->path, port->name, port->type);
-    for (unsigned k = 0; k < port->rank; k++)
-        chosen[k] = dims ? dims[k] : port->dims[k] >= 0 ? port->dims[k] : 1;
-    enum ox_status status = draw(session, i, seed, port->rank, chosen, &tensor, err);
-    if (status != OX_OK)
-        return ox_fail_context(err, status, "%s: input '%s'", session->model->path, port->name);
-    status = ox_datum_of_tensor(out, tensor, err);
-    ox_tensor_release(tensor);
-    return status;
+    const struct ox_draw how = {.seed = seed, .dims = dims, .rank = session->input_ports[i].rank};
+    return ox_session_draw_input(session, i, &how, out, err);
 }

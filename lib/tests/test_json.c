@@ -1,6 +1,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/number.h"
 #include "onnxtool.h"
@@ -220,6 +221,41 @@ START_TEST(numbers_are_read_whole_or_not_at_all)
 }
 END_TEST
 
+static enum ox_status numbers_of(const char *text, double values[3])
+{
+    static const char *const keys[] = {"a", "b", "c"};
+    char path[] = "/tmp/ox_numbers_XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    struct ox_env *env = ox_env_new();
+    struct ox_error err = {0};
+    enum ox_status status = ox_json_file_numbers(env, path, "in", 3, keys, values, &err);
+    if (status != OX_OK)
+        ck_assert(strstr(err.message, path) != NULL);
+    ox_env_release(env);
+    unlink(path);
+    return status;
+}
+
+START_TEST(numbers_of_a_file_are_found_by_name)
+{
+    double v[3];
+    ck_assert_int_eq(
+        numbers_of("{\"a\":9,\"x\":{\"in\":{\"a\":8}},\"in\":{\"c\":\"7\",\"z\":[{\"b\":1}],"
+                   "\"b\":-2.5e1,\"a\":{\"a\":3}},\"b\":4}",
+                   v),
+        OX_OK);
+    ck_assert(isnan(v[0]) && v[1] == -25 && isnan(v[2]));
+    ck_assert_int_eq(numbers_of("{\"in\":3}", v), OX_OK);
+    ck_assert(isnan(v[0]) && isnan(v[1]) && isnan(v[2]));
+    const char *const bad[] = {"", "[]", "{\"in\":{\"a\":1}", "{}{}", "{\"in\":{\"a\":}}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_int_eq(numbers_of(bad[i], v), OX_INPUT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("json");
@@ -234,6 +270,7 @@ int main(void)
     tcase_add_test(tests, floats_of_usual_size_are_printed_as_by_trial);
     tcase_add_test(tests, every_float_reads_back);
     tcase_add_test(tests, numbers_are_read_whole_or_not_at_all);
+    tcase_add_test(tests, numbers_of_a_file_are_found_by_name);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

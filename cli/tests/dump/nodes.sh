@@ -22,3 +22,4 @@ echo "--- one node"
 onnxtool dump --node conv --input x=1x3x8x8 m.onnxtxt
 onnxtool dump --node f --json m.onnxtxt
 onnxtool dump --node '#1' --graph loop.body m.onnxtxt
+onnxtool dump --node '#0' m.onnxtxt

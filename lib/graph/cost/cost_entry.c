@@ -171,6 +171,7 @@ bool ox_costs_node(struct ox_costs *c, size_t i, size_t most, struct ox_node_ent
     struct ox_strbuf text = {0};
     ox_arena_rewind(&c->scratch, c->scratch_start);
     *entry = (struct ox_node_entry){
+        .place = node->index,
         .op_type = node->op_type,
         .domain = node->domain,
         .doc = node->proto && node->proto->doc_string ? node->proto->doc_string : "",
