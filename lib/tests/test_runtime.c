@@ -144,7 +144,7 @@ START_TEST(unknown_chosen_output_is_named)
     const char *names[] = {"nothing"};
     struct ox_run_options options = {.outputs = names, .n_outputs = 1};
     text_open(&f, HEAD "g (float[N] x) => (float[N] y) { y = Neg(x) }");
-    ck_assert_int_eq(text_plan(&f, &options), OX_INPUT);
+    ck_assert_int_eq(text_plan(&f, &options), OX_USAGE);
     text_expect_message(&f, "'nothing'");
     text_close(&f);
 }
