@@ -71,22 +71,23 @@ struct passing {
     size_t row, col0, cols, depth;
 };
 
-static void pass(const struct ox_compute *t, const struct passing *p, struct ox_line *l, size_t col,
-                 size_t k0)
+static void pass(const struct ox_compute *t, const struct passing *p, const struct ox_line *like,
+                 size_t col, size_t k0)
 {
     enum { FAR = 1 << 17 }; /* floats that are more than a core keeps */
     const struct ox_dense *d = p->d;
     const struct ox_epilogue end = ox_end_at(&d->end, p->row, p->col0 + col);
     const float *row = p->a + k0;
-    l->row = &row;
-    l->run = ox_least(p->depth, d->k - k0);
-    l->b = d->packed + (p->col0 + col) * d->k + k0 * t->nr;
-    l->c = p->c + col;
-    l->cols = ox_least(t->wide, p->cols - col);
-    l->add = k0 > 0;
-    l->fetch = col == 0 && d->m * l->step > FAR;
-    l->end = k0 + l->run == d->k ? &end : NULL;
-    t->line(l);
+    struct ox_line l = *like;
+    l.row = &row;
+    l.run = ox_least(p->depth, d->k - k0);
+    l.b = d->packed + (p->col0 + col) * d->k + k0 * t->nr;
+    l.c = p->c + col;
+    l.cols = ox_least(t->wide, p->cols - col);
+    l.add = k0 > 0;
+    l.fetch = col == 0 && d->m * l.step > FAR;
+    l.end = k0 + l.run == d->k ? &end : NULL;
+    t->line(&l);
 }
 
 /* As many panels as are summed at once go past rows that stay in L2 with their sums: where all of k would leave room for a part of the
