@@ -39,8 +39,7 @@ static const struct opt options[] = {
      "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
     {0, "fill", OPT_STRINGS, FIELD(run.fills), "[NAME=]HOW", NULL,
      "numbers of a drawn input: LOW:HIGH (evenly between, integers with both), NUMBER, or count "
-     "(0, 1, 2 ... "
-     "along each row); without NAME of all that are floats"},
+     "(0, 1, 2 ... along each row); without NAME of all that are floats"},
     {0, "test-data", OPT_STRINGS, FIELD(run.test_data), "DIR", NULL,
      "a sample from the files input_K.pb of a folder, or of each test_data_set_* in it; its "
      "output_K.pb are expected when nothing else is"},

@@ -20,8 +20,7 @@ static const struct opt options[] = {
      "shape of a drawn input, 1x3x224x224 (default: 1 where open)"},
     {0, "fill", OPT_STRINGS, FIELD(fills), "[NAME=]HOW", NULL,
      "numbers of a drawn input: LOW:HIGH (evenly between, integers with both), NUMBER, or count "
-     "(0, 1, 2 ... "
-     "along each row); without NAME of all that are floats"},
+     "(0, 1, 2 ... along each row); without NAME of all that are floats"},
     {0, "test-data", OPT_STRINGS, FIELD(test_data), "DIR", NULL,
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
      "test_data_set_* folders "
@@ -313,8 +312,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (!(args->max_slower >= 0) || (args->baseline && args->repeat < RUN_ENOUGH))
         return cli_fail(cli, OX_USAGE,
                         "run: --baseline goes with a --repeat of %d or more, and --max-slower "
-                        "takes a number of "
-                        "percent from 0",
+                        "takes a number of percent from 0",
                         RUN_ENOUGH);
     if (args->top < 0 || (args->labels && !args->top))
         return cli_fail(cli, OX_USAGE,
@@ -356,9 +354,8 @@ const struct command command_run = {
         "With --baseline an earlier run's times are a gate: exit status 1 when the median of "
         "--repeat runs is over --max-slower percent above the earlier one and the spread of both "
         "does not explain it (the interval of their ratio, with 95 %, is above 1). What a machine "
-        "does "
-        "to all runs of a process is in no spread: compare on one that is quiet, and by the same "
-        "-t.",
+        "does to all runs of a process is in no spread: compare on one that is quiet, and by the "
+        "same -t.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
                 "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"

@@ -4,7 +4,7 @@
 
 #include "parity.h"
 
-/* Names are given so much that a line stays within 100 columns. */
+/* Columns of names are as wide as the longest that stands in them, and no wider than this. */
 enum { WIDEST_NAME = 60, WIDEST_OPERATOR = 24 };
 
 /* Text made safe to print, from column `column` on. */

@@ -456,16 +456,17 @@ static enum ox_status verify_fills(struct run *run)
     return OX_OK;
 }
 
-/* How --fill asks for an input: what names it goes before what is for all inputs of floats. Returns whether it is named. */
-static bool given_fill(const struct run *run, const struct ox_port *port, struct ox_draw *how)
+/* How --fill asks for input `at`: what names it goes before what is for all inputs of floats. Returns whether it is named. */
+static bool given_fill(const struct run *run, size_t at, struct ox_draw *how)
 {
+    const struct ox_port *port = ox_session_input(run->session, at);
     bool by_name = false;
     for (size_t i = 0; i < run->args->fills.n; i++) {
+        const char *setting = run->args->fills.items[i];
         struct ox_draw asked = *how;
         size_t n;
-        parse_fill(run->args->fills.items[i], &n, &asked);
-        const bool names =
-            n && strlen(port->name) == n && memcmp(port->name, run->args->fills.items[i], n) == 0;
+        parse_fill(setting, &n, &asked);
+        const bool names = n && find_input(run, setting, n) == at;
         if (names || (!n && !by_name && strstr(ox_dtype_name(port->dtype), "float")))
             *how = asked;
         by_name |= names;
@@ -490,7 +491,7 @@ static enum ox_status draw_input(struct run *run, const struct sizes *sizes, siz
         found = true;
     }
     how.dims = found ? dims : NULL;
-    given_fill(run, port, &how);
+    given_fill(run, i, &how);
     status = ox_session_draw_input(run->session, i, &how, &run->inputs[i], &err);
     return status == OX_OK ? OX_OK : cli_error(run->cli, &err);
 }
@@ -516,8 +517,8 @@ enum ox_status run_draw_inputs(struct run *run)
         status = bind_given(run, &sizes);
     for (size_t i = 0; i < run->n_inputs && status == OX_OK; i++) {
         struct ox_draw unused = {0};
-        if (!run->inputs[i] && (ox_session_input_required(run->session, i) ||
-                                given_fill(run, ox_session_input(run->session, i), &unused)))
+        if (!run->inputs[i] &&
+            (ox_session_input_required(run->session, i) || given_fill(run, i, &unused)))
             status = draw_input(run, &sizes, i, seed + run->sample);
     }
     return status;

@@ -917,8 +917,8 @@ struct ox_draw {
     double low, high;
 };
 
-/* The same as asked for. Of an optional its tensor, of a sequence two tensors. OX_INPUT: an input of another kind, or without dims whose rank is not declared; OX_USAGE: dims of
- * another rank than declared, and numbers that the input's type does not hold. */
+/* The same as asked for. Of an optional its tensor, of a sequence two tensors. OX_INPUT: an input of another kind, or without dims
+ * whose rank is not declared; OX_USAGE: dims of another rank than declared, and numbers that the input's type does not hold. */
 enum ox_status ox_session_draw_input(struct ox_session *session, size_t i,
                                      const struct ox_draw *how, struct ox_datum **out,
                                      struct ox_error *err);

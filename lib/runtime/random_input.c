@@ -260,6 +260,16 @@ static enum ox_status fill_strings(struct ox_tensor *t, uint64_t *state, struct 
     return OX_OK;
 }
 
+static bool takes_reals(enum ox_dtype dtype)
+{
+    return ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128;
+}
+
+static size_t row_of(const struct ox_tensor *t)
+{
+    return t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+}
+
 static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_value *input,
                          uint64_t *state)
 {
@@ -267,10 +277,9 @@ static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_
         double real[PIECE];
         int64_t whole[PIECE];
     } drawn;
-    const bool real =
-        ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
+    const bool real = takes_reals(t->dtype);
     const bool mask = named(name, "mask");
-    const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+    const size_t row = row_of(t);
     enum purpose purpose;
     struct demand demand = demand_of(input, real, &purpose);
     if (demand.max < demand.min)
@@ -296,9 +305,8 @@ static void fill_numbers(struct ox_tensor *t, const char *name, const struct ox_
 static void fill_as_told(struct ox_tensor *t, const struct ox_draw *how, uint64_t *state)
 {
     double drawn[PIECE];
-    const bool real =
-        ox_dtype_is_float(t->dtype) || t->dtype == OX_COMPLEX64 || t->dtype == OX_COMPLEX128;
-    const size_t row = t->rank && t->dims[t->rank - 1] > 0 ? (size_t)t->dims[t->rank - 1] : 1;
+    const bool real = takes_reals(t->dtype);
+    const size_t row = row_of(t);
     const double span = how->high - how->low + (real ? 0 : 1);
     for (size_t at = 0; at < t->n; at += PIECE) {
         const size_t n = t->n - at < PIECE ? t->n - at : PIECE;
@@ -322,7 +330,7 @@ static enum ox_status holds(enum ox_dtype dtype, const struct ox_draw *how, size
                              how->fill == OX_FILL_COUNT ? last : how->high};
     if (dtype == OX_STRING)
         return ox_fail(err, OX_USAGE, "strings are not filled by numbers");
-    if (ox_dtype_is_float(dtype) || dtype == OX_COMPLEX64 || dtype == OX_COMPLEX128)
+    if (takes_reals(dtype))
         return OX_OK;
     for (size_t i = 0; i < 2; i++) {
         char stored[16];

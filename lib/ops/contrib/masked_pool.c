@@ -10,8 +10,8 @@
 #include "ops/real.h"
 #include "ops/window.h"
 
-/* The greatest of a row's elements [from, to), which end at the first that the mask leaves out, and of what was found before. Element 0 of a
- * plane counts always where there are rows. */
+/* The greatest of a row's elements [from, to), which end at the first that the mask leaves out, and of what was found before. Element 0
+ * of a plane counts always where there are rows. */
 static double most_of_row(const void *x, bool floats, const int32_t *mask, size_t row, size_t from,
                           size_t to, bool rows, double most)
 {
