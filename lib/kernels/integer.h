@@ -203,6 +203,8 @@ struct ox_integer {
     bool fast_bytes; /* it forms twice as many products in a time as words() does */
     double
         transforms; /* what Winograd's filtering then takes beside products, as a multiple of that where a cycle has a vector of them */
+    size_t
+        points_near; /* bytes that Winograd's filtering has at points at a time: they stay in L2, with their weights and sums */
     void (*tile)(
         const struct ox_integer_tile *t); /* not of MIXED, which has lay() and mixed() alone */
     void (*strip)(const struct ox_integer_strip *s); /* QUADS alone; NULL: tiles do it */

@@ -10,13 +10,7 @@
 #include "kernels/winograd_tiles.h"
 
 enum { SIDE = 4, ALPHA = 6, POINTS = ALPHA * ALPHA, OUTPUTS = SIDE * SIDE, LINE = 64 };
-enum {
-    GROUP_BYTES = 1 << 20,
-    BLOCK_BYTES = 1 << 18,
-    COLS = 64,
-    LEAST_TILES = 8,
-    LEAST_CHANNELS = 16
-};
+enum { BLOCK_BYTES = 1 << 18, COLS = 64, LEAST_TILES = 8, LEAST_CHANNELS = 16 };
 enum { LARGEST = 1 << 25 };
 
 bool ox_integer_winograd_can(const struct ox_integer *t, const struct ox_conv *c)
@@ -187,7 +181,7 @@ static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job
     j->across = ox_winograd_tiles(c, SIDE, 1);
     j->tiles = count_tiles(c);
     j->width = ox_round_up(c->in_channels, LINE / 2);
-    const size_t least = (size_t)4 * t->mr, group = GROUP_BYTES / (POINTS * 2 * j->width);
+    const size_t least = (size_t)4 * t->mr, group = t->points_near / (POINTS * 2 * j->width);
     j->group = ox_even_part(j->tiles, group < least ? least : group / t->mr * t->mr, t->mr);
     j->plane = apart(j->group * j->width);
     j->cols = ox_even_part(c->out_channels, ox_round_up(COLS, t->nr), t->nr);
@@ -243,7 +237,8 @@ static void input(void *arg, size_t i, size_t slot)
     j->t->points(&w);
 }
 
-/* Products of rows first to first + n and a block of columns at all points. */
+/* Products of rows first to first + n and a block of columns at all points. Each point's weights come nearer while those of the point
+ * before it are multiplied. */
 static void multiply(const struct job *j, size_t first, size_t n, size_t col, size_t cols,
                      int32_t *sums)
 {
@@ -255,9 +250,14 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
                                    .segments = 1,
                                    .depth = depth * sizeof(int16_t),
                                    .panel = t->nr * depth * sizeof(int16_t),
-                                   .ldc = j->cols};
+                                   .ldc = j->cols,
+                                   .later_step = LINE};
+    const size_t weights = ox_round_up(cols, t->nr) * depth * sizeof(int16_t);
     for (size_t p = 0; p < POINTS; p++) {
         const int16_t *a = j->points + p * j->plane + first * j->width;
+        const bool last = p + 1 == POINTS;
+        const char *later = (const char *)(j->packed + (last ? p : p + 1) * plane + col * depth);
+        const char *const end = last ? later : later + weights;
         for (size_t k = 0; k < cols; k += most) {
             tile.b = j->packed + p * plane + (col + k) * depth;
             tile.cols = (unsigned)ox_least(most, cols - k);
@@ -266,6 +266,8 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
                 tile.c = sums + p * j->sums_plane + m * j->cols + k;
                 for (size_t i = 0; i < tile.rows; i++)
                     rows[i] = (const uint8_t *)(a + (m + i) * j->width);
+                tile.later = later < end ? later : NULL;
+                later += tile.depth / 4 * LINE * (2 * tile.rows > t->mr ? 2 : 1);
                 t->words(&tile);
             }
         }
