@@ -164,7 +164,7 @@ struct ox_integer_shallow {
     size_t out_row;
     const struct ox_integer_end *end; /* of bytes, without weight_zero */
 };
-enum { OX_INTEGER_SHALLOW = 32 };
+enum { OX_INTEGER_SHALLOW = 64 };
 
 /* Depthwise, lines of outputs from an image without a frame. Kernels of up to OX_INTEGER_LINES_ROWS by _COLUMNS taps. */
 struct ox_integer_lines {

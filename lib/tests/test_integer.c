@@ -371,7 +371,7 @@ static struct ox_conv shallow_conv(struct dice *d)
                         .groups = dice_between(d, 0, 3) ? 1 : 2,
                         .kernel = {1, 1},
                         .dilation = {1, 1}};
-    c.in_channels = c.groups * dice_between(d, 1, 9) * (dice_between(d, 0, 4) ? 4 : 3);
+    c.in_channels = c.groups * dice_between(d, 1, 17) * (dice_between(d, 0, 4) ? 4 : 3);
     c.out_channels = c.groups * (around[dice_between(d, 0, 5)] - 1 + dice_between(d, 0, 2));
     for (unsigned axis = 0; axis < 2; axis++) {
         c.stride[axis] = dice_between(d, 1, 2);
