@@ -289,6 +289,7 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     free(run.inputs);
     free(run.outputs);
     free(run.timing.ms);
+    run_release_verdicts(&run);
     ox_session_release(run.session);
     ox_trace_release(run.trace);
     ox_model_release(run.model);
@@ -349,8 +350,8 @@ const struct command command_run = {
         "on, or NAME[] without elements; a map NAME.keys and NAME.values; an optional "
         "NAME.some, or NAME.none without elements.\n\n"
         "With --test-data the outputs are held against expected ones: exit status 1 "
-        "when one departs, 3 when there are none and nothing else is asked of the run. With "
-        "--outputs too the folder only feeds.\n\n"
+        "when one departs, 3 when there are none and nothing else is asked of the run; -f json has "
+        "the verdicts as test_data. With --outputs too the folder only feeds.\n\n"
         "With --baseline an earlier run's times are a gate: exit status 1 when the median of "
         "--repeat runs is over --max-slower percent above the earlier one and the spread of both "
         "does not explain it (the interval of their ratio, with 95 %, is above 1). What a machine "
