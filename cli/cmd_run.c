@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "commas.h"
 #include "run.h"
 
 #define FIELD(name) offsetof(struct run_args, name)
@@ -98,41 +99,9 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* The names in --outputs, commas resolved; *text owns them. */
-static enum ox_status selected(struct cli *cli, const struct run_args *args, const char ***names,
-                               size_t *n, char **text)
-{
-    struct ox_strbuf joined = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < args->select.n; i++) {
-        ox_strbuf_printf(&joined, "%s%s", i ? "," : "", args->select.items[i]);
-        count++;
-    }
-    for (const char *p = joined.data; p && (p = strchr(p, ',')); p++)
-        count++;
-    *names = calloc(count + 1, sizeof **names);
-    if (joined.failed || !*names) {
-        ox_strbuf_release(&joined);
-        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
-    }
-    *n = 0;
-    *text = joined.data;
-    for (char *p = joined.data; p && *p;) {
-        size_t len = strcspn(p, ",");
-        bool more = p[len] == ',';
-        p[len] = '\0';
-        if (len)
-            (*names)[(*n)++] = p;
-        p += len + more;
-    }
-    return *n || !args->select.n ? OX_OK : cli_fail(cli, OX_USAGE, "run: --outputs names no value");
-}
-
 static enum ox_status open_session(struct run *run)
 {
     struct ox_error err = {0};
-    const char **names = NULL;
-    char *text = NULL;
     double start = now_ms();
     enum ox_status status = cli_open_sorted(run->cli, &run->model, run->model_path, &err);
     if (status != OX_OK)
@@ -154,15 +123,18 @@ static enum ox_status open_session(struct run *run)
         chosen.on_value = ox_trace_value;
         chosen.value_arg = run->trace;
     }
-    status = selected(run->cli, run->args, &names, &chosen.n_outputs, &text);
-    if (status == OX_OK) {
+    const char **names = commas_split(&run->args->select, &chosen.n_outputs);
+    if (!names)
+        return cli_fail(run->cli, OX_NO_MEMORY, "out of memory");
+    if (run->args->select.n && !chosen.n_outputs) {
+        status = cli_fail(run->cli, OX_USAGE, "run: --outputs names no value");
+    } else {
         chosen.outputs = names;
         status = ox_session_new(&run->session, run->model, &chosen, &err);
         if (status != OX_OK && !run->n_missing)
             cli_error(run->cli, &err);
     }
     free(names);
-    free(text);
     if (status != OX_OK)
         return status;
     run->timing.load_ms = now_ms() - start;
