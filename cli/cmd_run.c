@@ -45,7 +45,8 @@ static const struct opt options[] = {
      "channels of the picture"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
     {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL,
-     "write the outputs: to an .npz, .json or .safetensors file by name; to an .npy, .csv or .bin "
+     "write the outputs: to an .npz, .json or .safetensors file by name; to an .npy, .csv, .bin or "
+     ".pb "
      "file if there is one; or to a folder (DIR/) as output_K.pb in the graph's order"},
     {0, "save-test-data", OPT_STRING, FIELD(save_test_data), "DIR", NULL,
      "write inputs and outputs of this run as input_K.pb and output_K.pb, for --test-data"},
@@ -293,8 +294,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->profile && !run_profile_form(args->profile))
         return cli_fail(cli, OX_USAGE, "%s: --profile takes a .json, .txt or .folded file",
                         args->profile);
-    if (args->output && strcmp(args->output, "-") == 0)
-        return cli_fail(cli, OX_USAGE, "run: -f npz prints the outputs; --output names a file");
+    if (args->output && run_judge_output(cli, args->output) != OX_OK)
+        return OX_USAGE;
     if (args->format == RUN_NPZ &&
         (args->output || args->test_data.n || args->top || args->repeat || args->trace))
         return cli_fail(cli, OX_USAGE,

@@ -131,6 +131,8 @@ void run_release_verdicts(struct run *run);
 
 /* Writes --save-test-data: input_K.pb and output_K.pb, as --test-data reads them. */
 enum ox_status run_save_test_data(struct run *run);
+/* OX_USAGE, with a message, where --output names nothing that outputs are written to. */
+enum ox_status run_judge_output(struct cli *cli, const char *path);
 /* Writes --output. */
 enum ox_status run_write_outputs(struct run *run);
 /* Values, timing and memory in the chosen form, to cli->out. */

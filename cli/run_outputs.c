@@ -67,7 +67,21 @@ static bool is_listed(const char *const *names, size_t n, const char *name)
     return n > 0;
 }
 
-/* .npz, .json and .safetensors take any number of arrays; .npy, .csv and .bin the only output. */
+enum ox_status run_judge_output(struct cli *cli, const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return cli_fail(cli, OX_USAGE, "run: -f npz prints the outputs; --output names a file");
+    const enum ox_tensor_format form = ox_tensor_format_of(path);
+    if (is_folder(path) || (form != OX_TENSORS_AUTO && form != OX_TENSORS_IMAGE))
+        return OX_OK;
+    return cli_fail(
+        cli, OX_USAGE,
+        "run: --output %s: outputs are written to a .npz, .npy, .json, .csv, .bin, .safetensors "
+        "or .pb file, or to a folder, whose name ends in /",
+        path);
+}
+
+/* .npz, .json and .safetensors take any number of arrays; .npy, .csv, .bin and .pb the only output. */
 static enum ox_status write_file(struct run *run, const char *path)
 {
     struct ox_error err = {0};
@@ -83,7 +97,12 @@ static enum ox_status write_file(struct run *run, const char *path)
         names[n] = name;
         values[n++] = run->outputs[i];
     }
-    if (status == OX_OK && ox_values_write(path, n, names, values, &err) != OX_OK)
+    const bool pb = ox_tensor_format_of(path) == OX_TENSORS_PB;
+    if (status == OX_OK && pb && n != 1)
+        status = cli_fail(run->cli, OX_UNSUPPORTED,
+                          "%s: a .pb file holds one output, of which there are %zu", path, n);
+    else if (status == OX_OK && (pb ? ox_datum_write_pb(values[0], names[0], path, &err)
+                                    : ox_values_write(path, n, names, values, &err)) != OX_OK)
         status = cli_error(run->cli, &err);
     free(names);
     free(values);
