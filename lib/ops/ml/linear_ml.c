@@ -277,8 +277,11 @@ static enum ox_status run_linear_classifier(struct ox_run *r, struct ox_error *e
             ox_post_transform_pair(l.transform, 1 - scores[0], scores[0], pair);
         else if (transforms(&l))
             ox_post_transform_row(l.transform, l.n, scores);
-        ox_real_store(z, i * columns, columns, paired ? pair : scores);
+        if (paired)
+            ox_real_store(z, i * columns, columns, pair);
     }
+    if (!paired)
+        ox_real_store(z, 0, z->n, l.scores);
     return ox_ml_labels_out(r, 0, &labels, l.rows.rows, picked, err);
 }
 
