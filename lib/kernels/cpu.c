@@ -90,6 +90,11 @@ bool ox_cpu_is_amd(void)
     return known_facts()->amd;
 }
 
+bool ox_cpu_is_wide(void)
+{
+    return known_facts()->wide;
+}
+
 enum ox_cpu ox_cpu_common(void)
 {
 #if defined(__x86_64__)

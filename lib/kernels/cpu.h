@@ -20,7 +20,7 @@ enum ox_cpu {
 /* What processor and system say of themselves. */
 struct ox_cpu_facts {
     enum ox_cpu level; /* the highest */
-    bool avxvnni, vbmi, amd;
+    bool avxvnni, vbmi, amd, wide;
 };
 
 /* Asks them; for cpu.c, which remembers: a virtual machine may take a millisecond's twentieth to answer. */
@@ -38,9 +38,11 @@ enum ox_cpu ox_cpu_probe(void);
 bool ox_cpu_has(enum ox_cpu level);
 /* Whether the processor has AVX512_VBMI: all with AMX, and most with VNNI. */
 bool ox_cpu_has_vbmi(void);
-/* Whether it is one of AMD's: they follow many streams far ahead by themselves, and multiply one vector of 16 floats a cycle where
- * Intel's with AVX-512 multiply two. */
+/* Whether it is one of AMD's: they follow many streams far ahead by themselves. */
 bool ox_cpu_is_amd(void);
+/* Whether its units are as wide as vectors of 16 floats, so that half of one takes as long: AMD's with AVX-512 before Zen 5 multiply one a
+ * cycle, in two halves, where all others multiply two. */
+bool ox_cpu_is_wide(void);
 /* The level that nearly every processor of this architecture has: what should give the same bits on all of them runs at it. */
 enum ox_cpu ox_cpu_common(void);
 /* The level in use: ox_cpu_probe(), or less where the environment's ONNXTOOL_CPU or ox_cpu_limit() says so. A word that

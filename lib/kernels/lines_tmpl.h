@@ -100,6 +100,10 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
         struct soon soon = soon_of(l, out, rows, x, first, every);
         line_sums(l, rows, to, x, weights, next, bytes, &soon, sum);
     }
+#ifdef v_twice
+    if (to.paired)
+        part_pairs(rows, sum);
+#endif
     leave_panel(out, rows, to.vecs, first, common, sum);
 }
 
@@ -186,22 +190,23 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
     }
 }
 
-/* Columns that are summed at once: of one panel, of one whose last vector needs its first half alone, of two panels. */
-enum width { ONE_PANEL, HALF_VECTOR, TWO_PANELS, WIDTHS };
+/* Columns that are summed at once: of one panel, of one whose last vector needs its first half alone, of such a one whose halves of two
+ * rows go together, of two panels. */
+enum width { ONE_PANEL, HALF_VECTOR, HALVES_PAIRED, TWO_PANELS, WIDTHS };
 
 INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum width width,
                       const struct line_part *part, size_t first, const float *b)
 {
     const size_t left = l->cols - first;
-    const bool half = width == HALF_VECTOR;
+    const bool half = width == HALF_VECTOR || width == HALVES_PAIRED;
     if (width == TWO_PANELS && left > 3 * VW)
-        line_tiles(l, rows, (struct across){VECS, false}, part, first, b);
+        line_tiles(l, rows, (struct across){.vecs = VECS}, part, first, b);
     else if (width == TWO_PANELS)
-        line_tiles(l, rows, (struct across){VECS - 1, false}, part, first, b);
+        line_tiles(l, rows, (struct across){.vecs = VECS - 1}, part, first, b);
     else if (left > VW)
-        line_tiles(l, rows, (struct across){2, half}, part, first, b);
+        line_tiles(l, rows, (struct across){2, half, width == HALVES_PAIRED}, part, first, b);
     else
-        line_tiles(l, rows, (struct across){1, half}, part, first, b);
+        line_tiles(l, rows, (struct across){.vecs = 1, .half = half}, part, first, b);
 }
 
 /* A panel past a line of few rows. */
@@ -211,9 +216,9 @@ INLINE void few_rows(const struct ox_line *l, const unsigned rows, size_t first,
         .c = l->c, .ldc = l->ldc, .cols = l->cols, .rows = rows, .add = l->add, .end = l->end};
     const bool common = is_common(l->end);
     if (l->cols - first > VW)
-        few_panel(l, &out, rows, (struct across){2, false}, first, b, common);
+        few_panel(l, &out, rows, (struct across){.vecs = 2}, first, b, common);
     else
-        few_panel(l, &out, rows, (struct across){1, false}, first, b, common);
+        few_panel(l, &out, rows, (struct across){.vecs = 1}, first, b, common);
 }
 
 /* A function for each number of rows. */
@@ -226,6 +231,7 @@ INLINE void few_rows(const struct ox_line *l, const unsigned rows, size_t first,
     }
 #define ONE(n) LINES(one, n, ONE_PANEL)
 #define HALF(n) LINES(half, n, HALF_VECTOR)
+#define PAIRED(n) LINES(paired, n, HALVES_PAIRED)
 #define TWO(n) LINES(two, n, TWO_PANELS)
 #define FEW(n)                                                                                     \
     static void few_##n(const struct ox_line *l, size_t first, const float *b)                     \
@@ -252,12 +258,17 @@ HIGH(HALF)
 static void(*const two_panels[]) LINE_OF_ROWS = {LOWS(two)};
 static void(*const half_vector[MR]) LINE_OF_ROWS = {LOWS(half), HIGHS(half)};
 #endif
+#if PANELS > 1 && defined v_twice
+LOW(PAIRED)
+HIGH(PAIRED)
+static void(*const halves_paired[MR]) LINE_OF_ROWS = {LOWS(paired), HIGHS(paired)};
+#endif
 #ifdef SLIM_ROWS
 /* Sums of six rows of one vector are too few for a core that starts two products a cycle and ends them four cycles later. */
 #define SLIM(n)                                                                                    \
     static void slim_##n LINE_OF_ROWS                                                              \
     {                                                                                              \
-        line_tiles(l, n, (struct across){1, false}, part, first, b);                               \
+        line_tiles(l, n, (struct across){.vecs = 1}, part, first, b);                              \
     }
 HIGH(SLIM)
 static void(*const one_vector[SLIM_ROWS]) LINE_OF_ROWS = {LOWS(one), HIGHS(slim)};
@@ -266,6 +277,7 @@ static void(*const one_vector[SLIM_ROWS]) LINE_OF_ROWS = {LOWS(one), HIGHS(slim)
 #undef LINES
 #undef ONE
 #undef HALF
+#undef PAIRED
 #undef TWO
 #undef FEW
 
@@ -282,9 +294,12 @@ static void line_past(const struct ox_line *l, void(*const *of) LINE_OF_ROWS, si
         of[rows](l, &high, first, b);
 }
 
-/* Weights of a panel, or of two, stay near while the line goes by. `halves`: half a vector takes half the time; beside whole ones it
- * takes no more anywhere. */
-INLINE void line_by(const struct ox_line *l, const bool halves)
+/* What half a vector takes: the time of a whole one, or half of it (beside whole ones it takes no more anywhere); or the halves of two
+ * rows go together. */
+enum halves { HALVES_DEAR, HALVES_CHEAP, HALVES_TOGETHER };
+
+/* Weights of a panel, or of two, stay near while the line goes by. */
+INLINE void line_by(const struct ox_line *l, const enum halves halves)
 {
     if (l->count == 0)
         return;
@@ -300,7 +315,11 @@ INLINE void line_by(const struct ox_line *l, const bool halves)
 #if PANELS > 1
         else if (left > NR)
             line_past(l, two_panels, WIDE_ROWS, j, b);
-        else if ((halves || left > VW) && (left - 1) % VW < VW / 2)
+#ifdef v_twice
+        else if (halves == HALVES_TOGETHER && left > VW && left - VW <= VW / 2)
+            line_past(l, halves_paired, MR, j, b);
+#endif
+        else if ((halves == HALVES_CHEAP || left > VW) && (left - 1) % VW < VW / 2)
             line_past(l, half_vector, MR, j, b);
 #endif
 #ifdef SLIM_ROWS
@@ -314,12 +333,17 @@ INLINE void line_by(const struct ox_line *l, const bool halves)
 
 static void line(const struct ox_line *l)
 {
-    line_by(l, false);
+    line_by(l, HALVES_DEAR);
 }
 
 #if PANELS > 1
 static void line_in_halves(const struct ox_line *l)
 {
-    line_by(l, true);
+    line_by(l, HALVES_CHEAP);
+}
+
+static void line_in_pairs(const struct ox_line *l)
+{
+    line_by(l, HALVES_TOGETHER);
 }
 #endif

@@ -78,16 +78,50 @@ INLINE void advance(struct pairs *a, const unsigned rows, size_t by)
     }
 }
 
-/* Columns: whole vectors, and whether of the last one only the first half is wanted. */
+/* Columns: whole vectors, whether of the last one only the first half is wanted, and whether the halves of two rows go together. */
 struct across {
     unsigned vecs;
-    bool half;
+    bool half, paired;
 };
+
+#ifdef v_twice
+/* One vector and half of another: sums of the halves of two rows are side by side, with those of the first. */
+INLINE void paired_step(const unsigned rows, const struct pairs *a, const size_t p,
+                        const struct panels *b, VF (*sum)[VECS])
+{
+    VF whole = v_load(b->at[0] + p * NR), half = v_twice(b->at[0] + p * NR + VW);
+    v_in_register(&whole);
+    v_in_register(&half);
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < rows; i += 2) {
+        const float *at = a->at[i / 2] + p;
+        const bool two = i + 1 < rows;
+        const VF x = v_set1(*at), y = two ? v_set1(at[a->apart]) : x;
+        v_accumulate(&sum[i][0], x, whole);
+        if (two)
+            v_accumulate(&sum[i + 1][0], y, whole);
+        v_accumulate(&sum[i][1], two ? v_halves(x, y) : x, half);
+    }
+}
+
+INLINE void part_pairs(const unsigned rows, VF (*sum)[VECS])
+{
+#pragma GCC unroll 8
+    for (unsigned i = 1; i < rows; i += 2)
+        sum[i][1] = v_second_half(sum[i - 1][1]);
+}
+#endif
 
 /* The same as step(), of p of both. */
 INLINE void even_step(const unsigned rows, const struct across to, const struct pairs *a,
                       const size_t p, const struct panels *b, VF (*sum)[VECS])
 {
+#ifdef v_twice
+    if (to.paired) {
+        paired_step(rows, a, p, b, sum);
+        return;
+    }
+#endif
     VF row[VECS];
     load_row(to.vecs, b, p, row);
 #pragma GCC unroll 16
@@ -200,7 +234,7 @@ INLINE void even_panel(const struct ox_tile *t, const unsigned rows, const unsig
         near(vecs, &b, 0);
         __builtin_prefetch(next, 0, 2);
         next += next_step;
-        even_step(rows, (struct across){vecs, false}, &a, 0, &b, sum);
+        even_step(rows, (struct across){.vecs = vecs}, &a, 0, &b, sum);
         advance(&a, rows, 1);
     }
     leave_panel(t, rows, vecs, first, common, sum);

@@ -208,6 +208,42 @@ START_TEST(lines_of_any_size_are_near_the_sums_in_double)
 }
 END_TEST
 
+/* Of tiles that sum fewer columns in another form, too. */
+START_TEST(lines_of_fewer_columns_have_the_bits_of_whole_panels)
+{
+    enum { RUN = 19 };
+    struct dice d = {(uint64_t)_i * 103 + 1};
+    const struct ox_compute *t = table_at((unsigned)_i % n_tables());
+    const size_t count = dice_between(&d, 1, 3 * t->mr + 2), nr = t->nr;
+    const size_t cols = dice_between(&d, 1, nr);
+    struct guarded in = guarded_new(&d, count * RUN, true);
+    struct guarded weights = guarded_new(&d, RUN * nr, false);
+    struct guarded all = guarded_new(&d, count * nr, true);
+    struct guarded some = guarded_new(&d, count * cols, true);
+    const float *row = in.at;
+    struct ox_line l = {.row = &row,
+                        .rows = 1,
+                        .run = RUN,
+                        .step = RUN,
+                        .count = count,
+                        .b = weights.at,
+                        .panel = RUN * nr,
+                        .c = all.at,
+                        .ldc = nr,
+                        .cols = nr};
+    t->line(&l);
+    l.c = some.at;
+    l.ldc = l.cols = cols;
+    t->line(&l);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_mem_eq(some.at + i * cols, all.at + i * nr, cols * sizeof *some.at);
+    guarded_free(&in);
+    guarded_free(&weights);
+    guarded_free(&all);
+    guarded_free(&some);
+}
+END_TEST
+
 /* Of [m, k] by [k, n], side by side. */
 static struct ox_dense dense_product(size_t m, size_t n, size_t k, const float *a, const float *b,
                                      float *c)
@@ -516,6 +552,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, products_of_any_shape_are_near_the_sums_in_double, 0, 600);
     tcase_add_loop_test(tc, lines_of_any_size_are_near_the_sums_in_double, 0, 400);
+    tcase_add_loop_test(tc, lines_of_fewer_columns_have_the_bits_of_whole_panels, 0, 400);
     tcase_add_loop_test(tc, the_bits_are_the_same_for_any_number_of_threads, 0, 16);
     tcase_add_loop_test(tc, tasks_cover_a_product_once, 0, 400);
     tcase_add_test(tc, two_threads_get_as_many_of_few_tasks);

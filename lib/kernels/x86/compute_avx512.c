@@ -51,8 +51,8 @@ void ox_compute_avx512(struct ox_compute *t)
     t->taps_together = true;
     t->late_line = 0;
     if (ox_cpu_is_amd()) {
-        t->line =
-            line_in_halves; /* Intel's cores have one unit for half vectors beside wide ones */
+        /* Intel's cores have one unit for half vectors beside wide ones, and need it for the pairing of halves. */
+        t->line = ox_cpu_is_wide() ? line_in_pairs : line_in_halves;
         t->strided_transforms = 20;
     } else { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;

@@ -84,8 +84,11 @@ struct ox_cpu_facts ox_cpu_ask(void)
     const struct leaf seven = last >= 7 ? ask(7, 0) : none;
     const bool avxvnni = seven.a >= 1 && has(ask(7, 1).a, AVX_VNNI);
     const enum ox_cpu level = highest(last >= 1 ? ask(1, 0) : none, seven, avxvnni);
+    const bool amd = maker == signature_AMD_ebx;
     return (struct ox_cpu_facts){.level = level,
                                  .avxvnni = avxvnni && level >= OX_CPU_AVXVNNI,
                                  .vbmi = has(seven.c, AVX512VBMI),
-                                 .amd = maker == signature_AMD_ebx};
+                                 .amd = amd,
+                                 /* AMD's have AVX-VNNI since the same generation. */
+                                 .wide = level >= OX_CPU_AVX512 && (!amd || avxvnni)};
 }

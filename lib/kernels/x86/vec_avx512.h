@@ -44,6 +44,10 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
     __asm__("vfmadd231ps %2%{1to8%}, %t1, %t0" : "+v"(*sum) : "v"(b), "m"(*a));
 }
 #define v_accumulate_half v_accumulate_half
+/* Eight floats, twice; half of a before half of b, of vectors whose halves are equal; the second half, twice. */
+#define v_twice(p) _mm512_broadcast_f32x8(_mm256_loadu_ps(p))
+#define v_halves(a, b) _mm512_mask_blend_ps(0xff00, (a), (b))
+#define v_second_half(a) _mm512_shuffle_f32x4((a), (a), 0xee)
 /* Read once: compilers make a memory operand of each use, where a core loads one vector a cycle. */
 #define v_in_register(x) __asm__("" : "+v"(*(x)))
 #else /* the emulation in tests/ */
