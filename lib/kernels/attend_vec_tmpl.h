@@ -113,6 +113,13 @@ enum { LANES_MOST = V_QUERIES * VW };
 static void turn(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy)
 {
     size_t i = 0;
+#ifdef v_turn_square
+    const bool squares = cols % 16 == 0;
+    for (; squares && i + 16 <= rows; i += 16) {
+        for (size_t j = 0; j < cols; j += 16)
+            v_turn_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+    }
+#endif
     for (; i + 8 <= rows; i += 8) {
         size_t j = 0;
         for (; j + 8 <= cols; j += 8)
@@ -134,7 +141,8 @@ static void block_scores(const struct ox_attend_head *h, const struct attend_til
     const size_t lanes = t->across * VW, step = h->k_step;
     const float *k = h->k + at * step;
     size_t j = 0;
-    for (; j + t->rows <= keys; j += t->rows)
+    /* Two keys alone would take as long as eight by fours. */
+    for (; j + t->rows <= keys && keys - j != 8; j += t->rows)
         t->scores_wide(h->depth, q, k + j * step, step, s + j * lanes);
     for (; j + 4 <= keys; j += 4)
         t->scores_4(h->depth, q, k + j * step, step, s + j * lanes);
@@ -226,23 +234,25 @@ static void block_softmax(size_t lanes, size_t keys, float *s, float *most, floa
         m0 = v_max(m1, m0);
         if (j < keys)
             m0 = v_max(v_load(s + j * lanes), m0);
-        const VF f = vm_exp_low(v_sub(old, m0));
-        VF r0 = v_mul(v_load(sum + i), f), r1 = v_zero();
-        for (j = 0; j + 2 <= keys; j += 2) {
-            VF e0 = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
-            VF e1 = vm_exp_low(v_sub(v_load(s + (j + 1) * lanes), m0));
-            v_store(s + j * lanes, e0);
-            v_store(s + (j + 1) * lanes, e1);
-            r0 = v_add(r0, e0);
-            r1 = v_add(r1, e1);
+        VF f = v_sub(old, m0), e[EXPS_ABREAST], r[EXPS_ABREAST];
+        ROWS_EXPS(&f, 1);
+        r[0] = v_mul(v_load(sum + i), f);
+        for (unsigned u = 1; u < EXPS_ABREAST; u++)
+            r[u] = v_zero();
+        for (j = 0; j + EXPS_ABREAST <= keys; j += EXPS_ABREAST) {
+            EXPS_EACH e[u] = v_sub(v_load(s + (j + u) * lanes), m0);
+            ROWS_EXPS(e, EXPS_ABREAST);
+            EXPS_EACH v_store(s + (j + u) * lanes, e[u]);
+            EXPS_EACH r[u] = v_add(r[u], e[u]);
         }
-        if (j < keys) {
-            VF e = vm_exp_low(v_sub(v_load(s + j * lanes), m0));
-            v_store(s + j * lanes, e);
-            r0 = v_add(r0, e);
+        for (; j < keys; j++) {
+            e[0] = v_sub(v_load(s + j * lanes), m0);
+            ROWS_EXPS(e, 1);
+            v_store(s + j * lanes, e[0]);
+            r[0] = v_add(r[0], e[0]);
         }
         v_store(most + i, m0);
-        v_store(sum + i, v_add(r0, r1));
+        v_store(sum + i, sum_abreast(r));
         v_store(factor + i, f);
     }
 }
@@ -303,8 +313,10 @@ static void attend(const struct ox_attend_head *h, size_t from, size_t n, float 
                              h->y + (from + i) * h->y_step);
     if (along)
         return;
-    for (size_t d = 0; d < h->v_depth; d++)
-        binary_mul_both(lanes, y + d * lanes, factor, y + d * lanes);
+    for (size_t d = 0; d < h->v_depth; d++) {
+        for (size_t i = 0; i < lanes; i += VW)
+            v_store(y + d * lanes + i, v_mul(v_load(y + d * lanes + i), v_load(factor + i)));
+    }
     turn(h->v_depth, n, y, lanes, h->y + from * h->y_step, h->y_step);
 }
 

@@ -66,12 +66,13 @@ struct ox_line {
     size_t panel;
     float *c;
     size_t ldc, cols;
-    bool add;   /* to c */
-    bool near;  /* c is in a core's own cache */
-    bool fetch; /* the left side is not, and has one row: the first columns bring it there */
-    bool far;   /* weights come from memory, and few outputs wait for them alone */
-    ptrdiff_t
-        behind; /* floats from b to what is read next of as many panels; 0: what follows in these, else the next panels */
+    bool add;        /* to c */
+    bool near;       /* c is in a core's own cache */
+    bool fetch;      /* the left side is not, and has one row: the first columns bring it there */
+    bool far;        /* weights come from memory, and few outputs wait for them alone */
+    bool one_stream; /* and they are better followed from beginning to end than in parts at once */
+    /* Floats from b to what is read next of as many panels; 0: what follows in these, else the next panels. */
+    ptrdiff_t behind;
     const struct ox_epilogue *end;
 };
 
@@ -173,6 +174,7 @@ struct ox_compute {
     size_t block_floats; /* of a packed block of the right side: in L2 */
     size_t stream_ahead; /* of struct ox_stream */
     size_t packed_rows;  /* of so many weights that lie row by row are better packed, though few */
+    unsigned one_stream; /* of far weights, for so many rows or more, though few; 0: none */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
     bool turns_groups; /* OX_CONV_TURNED is the faster way where it fits */

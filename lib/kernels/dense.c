@@ -128,7 +128,8 @@ static void past_block(const struct ox_dense *d, const struct ox_block *b, const
                                 .ldc = d->c_row,
                                 .cols = ox_least(t->wide, b->cols - col),
                                 .add = b->add,
-                                .far = ox_dense_waits(t, d)};
+                                .far = ox_dense_waits(t, d),
+                                .one_stream = ox_dense_one_stream(t, d)};
             if (b->end) {
                 end = ox_end_at(b->end, r, col);
                 l.end = &end;

@@ -58,6 +58,8 @@ size_t ox_dense_depth(const struct ox_compute *t, size_t k);
 /* Whether few rows wait for weights that are more than a core keeps, or one or two for sums that are too few to be under way at once:
  * these then follow the weights in an order of its own (few_panel() of lines_tmpl.h). */
 bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d);
+/* Whether these follow them in one stream. */
+bool ox_dense_one_stream(const struct ox_compute *t, const struct ox_dense *d);
 
 /* ---- dense_pack.c ---- */
 

@@ -28,6 +28,12 @@ bool ox_dense_waits(const struct ox_compute *t, const struct ox_dense *d)
     return (m <= LONE && d->k >= LONG) || (m <= t->mr && d->k >= FAR / n);
 }
 
+bool ox_dense_one_stream(const struct ox_compute *t, const struct ox_dense *d)
+{
+    return t->one_stream && (d->whole[0] ? d->whole[0] : d->m) >= t->one_stream &&
+           ox_dense_waits(t, d);
+}
+
 bool ox_dense_by_triples(const struct ox_compute *t, const struct ox_dense *d)
 {
     return d->a_col == 1 && (d->packed || d->weights) && ox_triples_pay(t, d->m, d->n, d->k);
@@ -73,11 +79,11 @@ struct passing {
 };
 
 /* Floats from panels of this part of k to those of the pass that follows. */
-static ptrdiff_t pass_behind(const struct ox_compute *t, const struct passing *p, size_t col,
-                             size_t k0)
+static ptrdiff_t pass_behind(const struct ox_compute *t, const struct passing *p, size_t wide,
+                             size_t col, size_t k0)
 {
     const ptrdiff_t panel = (ptrdiff_t)(p->d->k * t->nr), run = (ptrdiff_t)(p->depth * t->nr);
-    const size_t cols = ox_least(t->wide, p->cols - col);
+    const size_t cols = ox_least(wide, p->cols - col);
     const ptrdiff_t on = (ptrdiff_t)((cols + t->nr - 1) / t->nr) * panel;
     const ptrdiff_t before = (ptrdiff_t)(k0 * t->nr);
     const bool is_last = k0 + p->depth >= p->d->k;
@@ -100,9 +106,9 @@ static void pass(const struct ox_compute *t, const struct passing *p, const stru
     l.run = ox_least(p->depth, d->k - k0);
     l.b = d->packed + (p->col0 + col) * d->k + k0 * t->nr;
     l.c = p->c + col;
-    l.cols = ox_least(t->wide, p->cols - col);
+    l.cols = ox_least(like->cols, p->cols - col);
     l.add = k0 > 0;
-    l.behind = pass_behind(t, p, col, k0);
+    l.behind = pass_behind(t, p, like->cols, col, k0);
     l.fetch = col == 0 && d->m * l.step > FAR;
     l.end = k0 + l.run == d->k ? &end : NULL;
     t->line(&l);
@@ -118,14 +124,17 @@ void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, 
         past_by_triples(t, d, depth, a, a_row, row0, rows, col0, cols, c, parts);
         return;
     }
-    const size_t room = 2 * t->block_floats, wide = t->wide;
+    const bool one_stream = ox_dense_one_stream(t, d);
+    const size_t room = 2 * t->block_floats, wide = one_stream ? t->nr : t->wide;
     const size_t whole = ox_even_part(rows, room / (d->k + cols) + 1, t->mr);
     const bool by_depth = whole < rows && d->k > depth;
     struct ox_line l = {.rows = 1,
                         .step = a_row,
                         .ldc = d->c_row,
                         .panel = d->k * t->nr,
-                        .far = ox_dense_waits(t, d)};
+                        .cols = wide,
+                        .far = ox_dense_waits(t, d),
+                        .one_stream = one_stream};
     l.count = by_depth ? ox_even_part(rows, room / (depth + cols) + 1, t->mr) : whole;
     for (size_t r = 0; r < rows; r += l.count) {
         l.count = ox_least(l.count, rows - r);

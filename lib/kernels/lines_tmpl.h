@@ -108,22 +108,24 @@ INLINE void line_panel(const struct ox_line *l, const struct ox_tile *out, const
 }
 
 /* The same of one run and one panel for few rows, which wait for the weights alone: a core reads more of them from far away when it
- * follows several parts of a run at once, and when the sums of all rows are made as they come. */
+ * follows several parts of a run at once, or, where it has more to do meanwhile, one stream far ahead, and when the sums of all rows are
+ * made as they come. */
 INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out, const unsigned rows,
-                      const struct across to, size_t first, const float *weights, bool common)
+                      const unsigned parts, const struct across to, size_t first,
+                      const float *weights, bool common)
 {
-    enum { PARTS = 4, SOON = VW < 16 ? 256 : 512 };
+    enum { SOON = VW < 16 ? 256 : 512, SOON_ALONE = 2048 };
     VF sum[MR][VECS];
     clear(rows, to.vecs, sum);
-    const size_t part = l->run / PARTS;
+    const size_t part = l->run / parts, ahead = parts == 1 ? SOON_ALONE : SOON;
     struct panels b = panels_of(weights, 0);
     struct pairs a = pairs_of(l->row[0], l->step, rows);
     expect(out, rows, to.vecs, first);
     for (size_t p = part, n; p > 0; p -= n) {
         n = p < UNROLL ? 1 : UNROLL;
         /* Behind a part's end comes the same part of the next panel. */
-        const size_t soon = p * NR > SOON ? SOON : SOON + (l->run - part) * NR;
-        for (unsigned i = 0; i < PARTS; i++) {
+        const size_t soon = p * NR > ahead ? ahead : ahead + (l->run - part) * NR;
+        for (unsigned i = 0; i < parts; i++) {
             if (n == UNROLL) {
 #pragma GCC unroll 16
                 for (unsigned j = 0; j < UNROLL * NR; j += LINE)
@@ -137,12 +139,12 @@ INLINE void few_panel(const struct ox_line *l, const struct ox_tile *out, const 
             go_on(&b, to.vecs, part * NR);
             advance(&a, rows, part);
         }
-        go_on(&b, to.vecs, (n - PARTS * part) * NR);
-        advance(&a, rows, n - PARTS * part);
+        go_on(&b, to.vecs, (n - parts * part) * NR);
+        advance(&a, rows, n - parts * part);
     }
-    go_on(&b, to.vecs, (PARTS - 1) * part * NR);
-    advance(&a, rows, (PARTS - 1) * part);
-    for (size_t p = PARTS * part; p < l->run; p++, go_on(&b, to.vecs, NR)) {
+    go_on(&b, to.vecs, (parts - 1) * part * NR);
+    advance(&a, rows, (parts - 1) * part);
+    for (size_t p = parts * part; p < l->run; p++, go_on(&b, to.vecs, NR)) {
         even_step(rows, to, &a, 0, &b, sum);
         advance(&a, rows, 1);
     }
@@ -210,15 +212,16 @@ INLINE void line_rows(const struct ox_line *l, const unsigned rows, const enum w
 }
 
 /* A panel past a line of few rows. */
-INLINE void few_rows(const struct ox_line *l, const unsigned rows, size_t first, const float *b)
+INLINE void few_rows(const struct ox_line *l, const unsigned rows, const unsigned parts,
+                     size_t first, const float *b)
 {
     const struct ox_tile out = {
         .c = l->c, .ldc = l->ldc, .cols = l->cols, .rows = rows, .add = l->add, .end = l->end};
     const bool common = is_common(l->end);
     if (l->cols - first > VW)
-        few_panel(l, &out, rows, (struct across){.vecs = 2}, first, b, common);
+        few_panel(l, &out, rows, parts, (struct across){.vecs = 2}, first, b, common);
     else
-        few_panel(l, &out, rows, (struct across){.vecs = 1}, first, b, common);
+        few_panel(l, &out, rows, parts, (struct across){.vecs = 1}, first, b, common);
 }
 
 /* A function for each number of rows. */
@@ -233,23 +236,31 @@ INLINE void few_rows(const struct ox_line *l, const unsigned rows, size_t first,
 #define HALF(n) LINES(half, n, HALF_VECTOR)
 #define PAIRED(n) LINES(paired, n, HALVES_PAIRED)
 #define TWO(n) LINES(two, n, TWO_PANELS)
+#define FEW_OF_ROWS (const struct ox_line *l, size_t first, const float *b)
 #define FEW(n)                                                                                     \
-    static void few_##n(const struct ox_line *l, size_t first, const float *b)                     \
+    static void few_##n FEW_OF_ROWS                                                                \
     {                                                                                              \
-        few_rows(l, n, first, b);                                                                  \
+        few_rows(l, n, 4, first, b);                                                               \
+    }
+#define FEW_ALONG(n)                                                                               \
+    static void few_along_##n FEW_OF_ROWS                                                          \
+    {                                                                                              \
+        few_rows(l, n, 1, first, b);                                                               \
     }
 
 LOW(ONE)
 LOW(FEW)
+LOW(FEW_ALONG)
 #if MR > 6
 HIGH(ONE)
 HIGH(FEW)
+HIGH(FEW_ALONG)
 static void(*const one_panel[MR]) LINE_OF_ROWS = {LOWS(one), HIGHS(one)};
-static void (*const few[MR])(const struct ox_line *l, size_t first, const float *b) = {LOWS(few),
-                                                                                       HIGHS(few)};
+static void(*const few[2][MR]) FEW_OF_ROWS = {{LOWS(few), HIGHS(few)},
+                                              {LOWS(few_along), HIGHS(few_along)}};
 #else
 static void(*const one_panel[MR]) LINE_OF_ROWS = {LOWS(one)};
-static void (*const few[MR])(const struct ox_line *l, size_t first, const float *b) = {LOWS(few)};
+static void(*const few[2][MR]) FEW_OF_ROWS = {{LOWS(few)}, {LOWS(few_along)}};
 #endif
 #if PANELS > 1
 LOW(TWO)
@@ -280,6 +291,7 @@ static void(*const one_vector[SLIM_ROWS]) LINE_OF_ROWS = {LOWS(one), HIGHS(slim)
 #undef PAIRED
 #undef TWO
 #undef FEW
+#undef FEW_ALONG
 
 /* Outputs of a line past some of its panels. Tiles are of equal height: a last one of a row or two would be slow. */
 static void line_past(const struct ox_line *l, void(*const *of) LINE_OF_ROWS, size_t most,
@@ -311,7 +323,7 @@ INLINE void line_by(const struct ox_line *l, const enum halves halves)
         const size_t left = l->cols - j;
         panels = PANELS > 1 && left > NR && !is_few ? 2 : 1;
         if (is_few)
-            few[l->count - 1](l, j, b);
+            few[l->one_stream][l->count - 1](l, j, b);
 #if PANELS > 1
         else if (left > NR)
             line_past(l, two_panels, WIDE_ROWS, j, b);

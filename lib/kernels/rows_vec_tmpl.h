@@ -11,6 +11,17 @@
 #define ROWS_GELU_TANH vm_gelu_tanh
 #endif
 
+#ifndef ROWS_EXPS
+enum { EXPS_ABREAST = 2 };
+
+static inline void exps_by_each(VF *x, const unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        x[i] = vm_exp_low(x[i]);
+}
+#define ROWS_EXPS exps_by_each
+#endif
+
 #define OX_JOIN_2(a, b) a##_##b
 #define OX_JOIN(a, b) OX_JOIN_2(a, b)
 
@@ -412,27 +423,37 @@ static float scale_and_mask(size_t n, const float *x, const float *mask, float s
     return v_most(most);
 }
 
+#define EXPS_EACH _Pragma("GCC unroll 4") for (size_t u = 0; u < EXPS_ABREAST; u++)
+
+static inline VF sum_abreast(const VF *r)
+{
+    VF sum = v_add(r[0], r[1]);
+    for (unsigned u = 2; u < EXPS_ABREAST; u += 2)
+        sum = v_add(sum, v_add(r[u], r[u + 1]));
+    return sum;
+}
+
 /* y = e^(x - most), and its sum. */
 static float exps(size_t n, const float *x, float most, float *y)
 {
     const VF m = v_set1(most);
-    VF r0 = v_zero(), r1 = v_zero();
+    VF e[EXPS_ABREAST], r[EXPS_ABREAST];
     size_t i = 0;
-    for (; i + 2 * VW <= n; i += 2 * VW) {
-        VF e0 = vm_exp_low(v_sub(v_load(x + i), m));
-        VF e1 = vm_exp_low(v_sub(v_load(x + i + VW), m));
-        v_store(y + i, e0);
-        v_store(y + i + VW, e1);
-        r0 = v_add(r0, e0);
-        r1 = v_add(r1, e1);
+    EXPS_EACH r[u] = v_zero();
+    for (; i + EXPS_ABREAST * VW <= n; i += EXPS_ABREAST * VW) {
+        EXPS_EACH e[u] = v_sub(v_load(x + i + u * VW), m);
+        ROWS_EXPS(e, EXPS_ABREAST);
+        EXPS_EACH v_store(y + i + u * VW, e[u]);
+        EXPS_EACH r[u] = v_add(r[u], e[u]);
     }
     for (; i < n; i += VW) {
         size_t left = n - i < VW ? n - i : VW;
-        VF e = vm_exp_low(v_sub(get(x + i, left), m));
-        put(y + i, e, left);
-        r0 = v_add(r0, v_first(left, e, v_zero()));
+        e[0] = v_sub(get(x + i, left), m);
+        ROWS_EXPS(e, 1);
+        put(y + i, e[0], left);
+        r[0] = v_add(r[0], v_first(left, e[0], v_zero()));
     }
-    return v_sum(v_add(r0, r1));
+    return v_sum(sum_abreast(r));
 }
 
 static void softmax(size_t n, const float *x, const float *mask, float scale, float *y)

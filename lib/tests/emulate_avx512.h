@@ -133,6 +133,15 @@ EMULATED void emulated_mask_storeu_epi8(void *p, __mmask32 m, __m256i a)
     }
 }
 
+EMULATED __m512 emulated_permutexvar_ps(__m512i place, __m512 from)
+{
+    const union emulated x = {.f = from}, at = {.i = place};
+    union emulated z;
+    for (unsigned i = 0; i < 16; i++)
+        z.word[i] = x.word[at.word[i] & 15];
+    return z.f;
+}
+
 EMULATED __m512 emulated_permutex2var_ps(__m512 low, __m512i piece, __m512 high)
 {
     const union emulated x = {.f = low}, y = {.f = high}, at = {.i = piece};
@@ -426,6 +435,7 @@ static __attribute__((noinline, unused)) __m512i emulated_dpbusd_epi32(__m512i a
 #define _mm256_mask_storeu_epi8 emulated_mask_storeu_epi8
 #define _mm512_mask_storeu_epi8 emulated_mask_storeu_64_epi8
 #define _mm512_permutexvar_epi32 emulated_permutexvar_epi32
+#define _mm512_permutexvar_ps emulated_permutexvar_ps
 #define _mm512_permutex2var_ps emulated_permutex2var_ps
 #define _mm512_rcp14_ps emulated_rcp14_ps
 #undef _mm512_cmpgt_epu32_mask

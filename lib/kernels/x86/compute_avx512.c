@@ -54,6 +54,7 @@ void ox_compute_avx512(struct ox_compute *t)
         /* Intel's cores have one unit for half vectors beside wide ones, and need it for the pairing of halves. */
         t->line = ox_cpu_is_wide() ? line_in_pairs : line_in_halves;
         t->strided_transforms = 20;
+        t->one_stream = 3;
     } else { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;
