@@ -66,11 +66,12 @@ struct ox_line {
     size_t panel;
     float *c;
     size_t ldc, cols;
-    bool add;    /* to c */
-    bool near;   /* c is in a core's own cache */
-    bool fetch;  /* the left side is not, and has one row: the first columns bring it there */
-    bool far;    /* weights come from memory, and few outputs wait for them alone */
-    bool across; /* the next panels are read next, not what follows in these */
+    bool add;   /* to c */
+    bool near;  /* c is in a core's own cache */
+    bool fetch; /* the left side is not, and has one row: the first columns bring it there */
+    bool far;   /* weights come from memory, and few outputs wait for them alone */
+    ptrdiff_t
+        behind; /* floats from b to what is read next of as many panels; 0: what follows in these, else the next panels */
     const struct ox_epilogue *end;
 };
 

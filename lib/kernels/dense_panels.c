@@ -69,7 +69,24 @@ struct passing {
     const float *a; /* row r of the left side, */
     float *c;       /* and of the sums */
     size_t row, col0, cols, depth;
+    bool by_depth; /* passes of one part of k come one after another */
 };
+
+/* Floats from panels of this part of k to those of the pass that follows. */
+static ptrdiff_t pass_behind(const struct ox_compute *t, const struct passing *p, size_t col,
+                             size_t k0)
+{
+    const ptrdiff_t panel = (ptrdiff_t)(p->d->k * t->nr), run = (ptrdiff_t)(p->depth * t->nr);
+    const size_t cols = ox_least(t->wide, p->cols - col);
+    const ptrdiff_t on = (ptrdiff_t)((cols + t->nr - 1) / t->nr) * panel;
+    const ptrdiff_t before = (ptrdiff_t)(k0 * t->nr);
+    const bool is_last = k0 + p->depth >= p->d->k;
+    if (!p->by_depth)
+        return is_last ? on - before : run;
+    if (col + cols < p->cols)
+        return on;
+    return is_last ? on - before : run - (ptrdiff_t)(col / t->nr) * panel;
+}
 
 static void pass(const struct ox_compute *t, const struct passing *p, const struct ox_line *like,
                  size_t col, size_t k0)
@@ -85,6 +102,7 @@ static void pass(const struct ox_compute *t, const struct passing *p, const stru
     l.c = p->c + col;
     l.cols = ox_least(t->wide, p->cols - col);
     l.add = k0 > 0;
+    l.behind = pass_behind(t, p, col, k0);
     l.fetch = col == 0 && d->m * l.step > FAR;
     l.end = k0 + l.run == d->k ? &end : NULL;
     t->line(&l);
@@ -107,12 +125,12 @@ void ox_dense_past_panels(const struct ox_compute *t, const struct ox_dense *d, 
                         .step = a_row,
                         .ldc = d->c_row,
                         .panel = d->k * t->nr,
-                        .far = ox_dense_waits(t, d),
-                        .across = by_depth && cols > wide};
+                        .far = ox_dense_waits(t, d)};
     l.count = by_depth ? ox_even_part(rows, room / (depth + cols) + 1, t->mr) : whole;
     for (size_t r = 0; r < rows; r += l.count) {
         l.count = ox_least(l.count, rows - r);
-        const struct passing p = {d, a + r * a_row, c + r * d->c_row, row0 + r, col0, cols, depth};
+        const struct passing p = {d,    a + r * a_row, c + r * d->c_row, row0 + r, col0,
+                                  cols, depth,         by_depth};
         for (size_t k0 = 0; by_depth && k0 < d->k; k0 += depth)
             for (size_t col = 0; col < cols; col += wide)
                 pass(t, &p, &l, col, k0);

@@ -2,14 +2,15 @@
 #include "kernels/dense_impl.h"
 #include "kernels/triples.h"
 
+enum { FEW_TASKS = 12 };
+
 /* Of few tasks in an odd number the last leaves one of two threads idle: one part more of the rows, or half as wide columns, where
  * tasks stay as large as is wanted; else one part less. */
 static void make_even(const struct ox_compute *t, size_t m, size_t n, size_t wanted,
                       size_t *row_parts, size_t *col_parts)
 {
-    enum { FEW = 12 };
     const size_t parts = *row_parts * *col_parts;
-    if (parts % 2 == 0 || parts == 1 || parts >= FEW)
+    if (parts % 2 == 0 || parts == 1 || parts >= FEW_TASKS)
         return;
     if (parts + *col_parts <= wanted && m / (*row_parts + 1) >= (size_t)3 * t->mr)
         ++*row_parts;
@@ -102,6 +103,10 @@ void ox_blocking_plan(const struct ox_compute *t, size_t m, size_t n, size_t k, 
         most = ox_least(most, ox_round_up((n + col_parts - 1) / col_parts, t->nr));
     }
     out->cols = ox_even_part(n, most, t->nr);
+    /* A panel left alone is slower than those that are summed together: tasks get none, where they are many. */
+    const size_t whole = ox_round_up(out->cols, t->wide);
+    if (!pack && out->cols > t->wide && n >= FEW_TASKS * whole)
+        out->cols = whole;
     out->rows = rows_most >= m ? ox_round_up(m, t->mr) : ox_even_part(m, rows_most, step);
     out->n_rows = m ? (m + out->rows - 1) / out->rows : 0;
     out->n_cols = n ? (n + out->cols - 1) / out->cols : 0;

@@ -169,7 +169,8 @@ INLINE void line_tiles(const struct ox_line *l, const unsigned rows, const struc
     /* Each tile brings its part of what comes behind nearer: the panels' next steps, or the next panels. */
     const size_t next_step = (NR * sizeof *b + part->all - 1) / part->all;
     const size_t all = l->rows * l->run * NR, panels = to.vecs > 2 ? 2 : 1;
-    const float *behind = b + (all < l->panel && !l->across ? all : panels * l->panel);
+    const float *behind =
+        b + (l->behind ? l->behind : (ptrdiff_t)(all < l->panel ? all : panels * l->panel));
     const char *next = (const char *)behind + part->before * next_step * l->rows * l->run;
     const size_t every = l->near || part->all < FOLLOWING ? 0 : l->rows * l->run / UNROLL / rows;
     if (part->before == 0 && every)

@@ -170,7 +170,7 @@ static void random_line(struct dice *d, const struct ox_compute *t, struct line 
                             .add = dice_between(d, 0, 1),
                             .far = dice_between(d, 0, 1),
                             .fetch = rows == 1 && dice_between(d, 0, 1),
-                            .across = dice_between(d, 0, 1),
+                            .behind = dice_between(d, 0, 1) ? (ptrdiff_t)panel : 0,
                             .end = dice_between(d, 0, 1) ? &x->end : NULL};
 }
 

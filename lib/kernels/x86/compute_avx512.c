@@ -53,7 +53,8 @@ void ox_compute_avx512(struct ox_compute *t)
     if (ox_cpu_is_amd()) {
         t->line =
             line_in_halves; /* Intel's cores have one unit for half vectors beside wide ones */
-    } else {                /* products are quicker, the rest is not */
+        t->strided_transforms = 20;
+    } else { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;
         t->strided_transforms = 55;
