@@ -65,6 +65,8 @@ struct ox_integer_end {
     float lo_f, hi_f;
     const struct ox_integer_residual *residual; /* of ox_integer_conv_run() alone; NULL */
 };
+/* The end of the columns from `col` on. */
+struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col);
 
 /* Rows of n sums, row i at sums + i * ld, which leave to out + i * out_row (elements of end.type). terms: a row_term each, where the
  * end has weight_zero. */
@@ -217,6 +219,7 @@ struct ox_integer {
     void (*fours)(size_t n, const uint8_t *const *rows, uint8_t flip, void *out);
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS alone */
     void (*lying)(const struct ox_integer_lying *l);                      /* NULL */
+    size_t lying_most; /* rows by which lying() takes less time than packing and tiles */
     void (*lay)(const struct ox_integer_lay *l);
     void (*mixed)(const struct ox_integer_mixed *m);
     /* Both or none, beside mixed(): rows of MIXED's, laid so that of each four of k those of OX_INTEGER_UPRIGHT_ROWS rows stand side by

@@ -113,8 +113,6 @@ void ox_integer_residual_image(struct ox_env *env, const struct ox_conv *c,
 size_t ox_integer_rows_slot(const struct ox_integer_core *k);
 void ox_integer_rows_run(void *core, size_t task, size_t slot);
 
-/* The end of the columns from `col` on. */
-struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col);
 /* Bytes of a result's element. */
 size_t ox_integer_out_size(enum ox_integer_out type);
 /* All rows by the table's leave(), or one by one. */

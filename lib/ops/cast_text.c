@@ -1,7 +1,7 @@
 #include "ops/cast_text.h"
 
-#include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -108,20 +108,37 @@ static void float_text(const struct ox_tensor *in, size_t i, char text[TEXT])
     put_decimal(&d, text);
 }
 
+/* In decimal, to the end of `text`; gives where it begins. */
+static char *whole_text(uint64_t magnitude, bool negative, char text[static TEXT])
+{
+    char *at = text + TEXT - 1;
+    *at = '\0';
+    do {
+        *--at = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude);
+    if (negative)
+        *--at = '-';
+    return at;
+}
+
 enum ox_status ox_cast_to_text(const struct ox_tensor *in, struct ox_tensor *out,
                                struct ox_error *err)
 {
     char text[TEXT];
     for (size_t i = 0; i < in->n; i++) {
-        if (in->dtype == OX_BOOL)
-            snprintf(text, sizeof text, "%s", ((const uint8_t *)in->data)[i] ? "True" : "False");
-        else if (in->dtype == OX_UINT64)
-            snprintf(text, sizeof text, "%" PRIu64, ((const uint64_t *)in->data)[i]);
-        else if (ox_dtype_is_integer(in->dtype))
-            snprintf(text, sizeof text, "%" PRId64, ox_tensor_get_int(in, i));
-        else
+        const char *from = text;
+        if (in->dtype == OX_BOOL) {
+            from = ((const uint8_t *)in->data)[i] ? "True" : "False";
+        } else if (in->dtype == OX_UINT64) {
+            from = whole_text(((const uint64_t *)in->data)[i], false, text);
+        } else if (ox_dtype_is_integer(in->dtype)) {
+            const int64_t value = ox_tensor_get_int(in, i);
+            from = whole_text(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0, text);
+        } else {
             float_text(in, i, text);
-        OX_TRY(ox_tensor_set_string(out, i, text, strlen(text), err));
+        }
+        OX_TRY(ox_tensor_set_string(out, i, from, strlen(from), err));
     }
     return OX_OK;
 }

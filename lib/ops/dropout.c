@@ -44,8 +44,9 @@ void ox_random_drop(const struct ox_tensor *x, double ratio, uint64_t seed, stru
         size_t n = x->n - at < CHUNK ? x->n - at : CHUNK;
         const char *in = (const char *)x->data + at * ox_dtype_size(x->dtype);
         ox_elements_convert(OX_FLOAT64, v, x->dtype, in, n, true);
+        ox_mt19937_uniforms(&mt, n, keep);
         for (size_t i = 0; i < n; i++) {
-            keep[i] = ox_mt19937_uniform(&mt) >= ratio;
+            keep[i] = keep[i] >= ratio;
             v[i] *= keep[i] * scale;
         }
         put(out, at, v, n);

@@ -69,6 +69,21 @@ void ox_log_sum_exp_abreast(void *acc, const void *in, size_t lanes, size_t rows
     }
 }
 
+void ox_log_sum_exp_run(void *acc, const void *in, size_t n, const void *shifts)
+{
+    const struct ox_rows *t = ox_fast_rows();
+    const float *x = in, s = (float)*(const double *)shifts;
+    double *total = acc;
+    float v[OX_LOG_SUM_EXP_LANES];
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < OX_LOG_SUM_EXP_LANES ? n - at : OX_LOG_SUM_EXP_LANES;
+        for (size_t i = 0; i < some; i++)
+            v[i] = x[at + i] == s ? 0 : x[at + i] - s; /* both may be infinite */
+        t->unary[OX_UNARY_EXP](some, v, v, 0, 0);
+        *total += (double)t->sum(some, v);
+    }
+}
+
 void ox_log_sum_exp_finish(const void *acc, void *out, size_t lanes, size_t n, const void *shifts)
 {
     const double *total = acc, *shift = shifts;

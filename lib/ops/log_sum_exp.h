@@ -15,6 +15,8 @@ void (*ox_log_sum_exp_short(enum ox_dtype type))(const void *, size_t, size_t, v
 /* Those of a fold (kernels/folds.h) of lanes whose greatest elements are the shifts, in double, and what becomes of its sums. */
 void ox_log_sum_exp_abreast(void *acc, const void *in, size_t lanes, size_t rows, size_t stride,
                             const void *shifts);
+/* Of runs that are parts of what one sum takes in. */
+void ox_log_sum_exp_run(void *acc, const void *in, size_t n, const void *shifts);
 void ox_log_sum_exp_finish(const void *acc, void *out, size_t lanes, size_t n, const void *shifts);
 
 /* Puts in place what serves integers of that type, if anything does: `shift` is folded first. */

@@ -12,6 +12,13 @@ struct move_16 {
     uint64_t part[2];
 };
 
+/* The elements of a plane of few, in bytes from its first. */
+enum { FEW_MOST = 16 };
+struct few {
+    unsigned n;
+    int64_t to[FEW_MOST], from[FEW_MOST];
+};
+
 #define MOVE_SIZE 1
 #define MOVE_T uint8_t
 #define MOVE_NAME(name) name##_1
@@ -95,15 +102,17 @@ struct movers {
     void (*row)(char *dst, int64_t to, const char *src, int64_t from, int64_t n);
     void (*plane)(char *dst, int64_t to_i, const char *src, int64_t from_j, int64_t n_i,
                   int64_t n_j);
+    void (*few)(char *dst, int64_t to, const char *src, int64_t from, int64_t n_o,
+                const struct few *few);
 };
 
 static const struct movers *movers_of(size_t size)
 {
-    static const struct movers movers[] = {{move_row_1, plane_1},
-                                           {move_row_2, plane_2},
-                                           {move_row_4, plane_4},
-                                           {move_row_8, plane_8},
-                                           {move_row_16, move_plane_16}};
+    static const struct movers movers[] = {{move_row_1, plane_1, move_few_1},
+                                           {move_row_2, plane_2, move_few_2},
+                                           {move_row_4, plane_4, move_few_4},
+                                           {move_row_8, plane_8, move_few_8},
+                                           {move_row_16, move_plane_16, move_few_16}};
 
     switch (size) {
     case 1:
@@ -186,6 +195,23 @@ static bool move_step(const struct ox_move *m, unsigned outer, int64_t *at, char
     return false;
 }
 
+/* A transposition of so few elements that its call takes longer: the axis before it is gone through beside it. */
+static bool has_few(const struct ox_move *m, bool plane, struct few *few)
+{
+    enum { PLANES_LEAST = 8 };
+    const unsigned last = m->rank - 1;
+    if (!plane || last < 2 || m->dims[last - 2] < PLANES_LEAST || m->dims[last] > FEW_MOST ||
+        m->dims[last - 1] > FEW_MOST / m->dims[last])
+        return false;
+    few->n = 0;
+    for (int64_t i = 0; i < m->dims[last - 1]; i++)
+        for (int64_t j = 0; j < m->dims[last]; j++) {
+            few->to[few->n] = i * m->to[last - 1] + j * m->to[last];
+            few->from[few->n++] = i * m->from[last - 1] + j * m->from[last];
+        }
+    return true;
+}
+
 void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *src_start)
 {
     enum { REPEATS = 16 }; /* of one element, that are as fast as a transposition's lines */
@@ -220,7 +246,9 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
     }
     const bool runs = m->to[last] == bytes && m->from[last] == bytes;
     const bool rows = runs && last > 0 && m->to[last - 1] >= 0 && m->from[last - 1] >= 0;
-    const unsigned outer = plane || rows ? last - 1 : last;
+    struct few few;
+    const bool is_few = has_few(m, plane, &few);
+    const unsigned outer = is_few ? last - 2 : plane || rows ? last - 1 : last;
     const size_t run = (size_t)(m->dims[last] * bytes);
 
     memset(at, 0, outer * sizeof(at[0]));
@@ -228,6 +256,8 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
         if (rows)
             ox_parts_copy_rows((size_t)m->dims[last - 1], src, (size_t)m->from[last - 1], dst,
                                (size_t)m->to[last - 1], run);
+        else if (is_few)
+            movers->few(dst, m->to[last - 2], src, m->from[last - 2], m->dims[last - 2], &few);
         else if (plane)
             movers->plane(dst, m->to[last - 1], src, m->from[last], m->dims[last - 1],
                           m->dims[last]);

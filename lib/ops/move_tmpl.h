@@ -50,6 +50,15 @@ static void MOVE_NAME(move_plane)(char *dst, int64_t to_i, const char *src, int6
     }
 }
 
+/* Of each of n_o planes, `to` and `from` bytes apart, n elements. */
+static void MOVE_NAME(move_few)(char *dst, int64_t to, const char *src, int64_t from, int64_t n_o,
+                                const struct few *few)
+{
+    for (int64_t o = 0; o < n_o; o++, dst += to, src += from)
+        for (unsigned i = 0; i < few->n; i++)
+            memcpy(dst + few->to[i], src + few->from[i], MOVE_SIZE);
+}
+
 #undef MOVE_T
 #undef MOVE_SIZE
 #undef MOVE_NAME

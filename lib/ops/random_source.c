@@ -66,25 +66,41 @@ void ox_mt19937_init(struct ox_mt19937 *mt, uint64_t seed)
         seed_word(mt, halves[0]);
 }
 
-static uint32_t next_word(struct ox_mt19937 *mt)
+static inline uint32_t twisted(uint32_t word, uint32_t next, uint32_t far)
 {
+    const uint32_t y = (word & 0x80000000u) | (next & 0x7FFFFFFFu);
+    return far ^ y >> 1 ^ ((0u - (y & 1)) & 0x9908B0DFu);
+}
+
+static void refill(struct ox_mt19937 *mt)
+{
+    enum { REST = MT_N - MT_M };
     uint32_t *s = mt->state;
-    if (mt->at == MT_N) {
-        for (unsigned i = 0; i < MT_N; i++) {
-            uint32_t y = (s[i] & 0x80000000u) | (s[(i + 1) % MT_N] & 0x7FFFFFFFu);
-            s[i] = s[(i + MT_M) % MT_N] ^ y >> 1 ^ (y & 1 ? 0x9908B0DFu : 0);
-        }
-        mt->at = 0;
-    }
-    uint32_t y = s[mt->at++];
+    for (unsigned i = 0; i < REST; i++)
+        s[i] = twisted(s[i], s[i + 1], s[i + MT_M]);
+    for (unsigned i = REST; i < MT_N - 1; i++)
+        s[i] = twisted(s[i], s[i + 1], s[i - REST]);
+    s[MT_N - 1] = twisted(s[MT_N - 1], s[0], s[MT_M - 1]);
+    mt->at = 0;
+}
+
+static inline uint32_t tempered(uint32_t y)
+{
     y ^= y >> 11;
     y ^= y << 7 & 0x9D2C5680u;
     y ^= y << 15 & 0xEFC60000u;
     return y ^ y >> 18;
 }
 
-double ox_mt19937_uniform(struct ox_mt19937 *mt)
+void ox_mt19937_uniforms(struct ox_mt19937 *mt, size_t n, double *out)
 {
-    uint32_t high = next_word(mt);
-    return ox_unit(high, next_word(mt));
+    for (size_t i = 0, some; i < n; i += some) {
+        if (mt->at == MT_N)
+            refill(mt);
+        const uint32_t *word = mt->state + mt->at;
+        some = (MT_N - mt->at) / 2 < n - i ? (MT_N - mt->at) / 2 : n - i;
+        for (size_t k = 0; k < some; k++)
+            out[i + k] = ox_unit(tempered(word[2 * k]), tempered(word[2 * k + 1]));
+        mt->at += 2 * (unsigned)some;
+    }
 }

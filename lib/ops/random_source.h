@@ -20,8 +20,8 @@ struct ox_mt19937 {
 
 /* A seed of 32 bits is taken as numpy takes it, a longer one as the array of its two halves. */
 void ox_mt19937_init(struct ox_mt19937 *mt, uint64_t seed);
-/* In [0, 1), 53 bits. */
-double ox_mt19937_uniform(struct ox_mt19937 *mt);
+/* The next n numbers, in [0, 1), 53 bits. */
+void ox_mt19937_uniforms(struct ox_mt19937 *mt, size_t n, double *out);
 
 /* out (which may be x): elements in their order, kept and multiplied by 1 / (1 - ratio) where a uniform number is at least `ratio`, else
  * 0; mask, of the same shape, tells which; NULL: not wanted. */

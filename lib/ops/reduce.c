@@ -363,6 +363,10 @@ static void reduce_quickly(struct reduction *p, enum ox_dtype type, struct ox_fo
         p->end = ox_log_sum_exp_finish;
     } else if (p->run == p->n_reduced && p->reduced.depth == 0) {
         *task = log_sum_exp_task;
+    } else {
+        *own = *p->fold;
+        own->run = ox_log_sum_exp_run;
+        p->fold = own;
     }
 }
 

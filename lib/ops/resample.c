@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/inline.h"
 #include "ops/real.h"
 
 /* Where place i of the output lies in the input. */
@@ -156,28 +157,77 @@ struct application {
     double extrapolation, *dst;
 };
 
-/* Units are rows of an axis that is the last one. */
+enum { NEAR_MOST = 4, ROWS = 4 };
+
+/* `rows` rows of an axis that is the last one but for `inner` neighbours, at most NEAR_MOST. What has no weight must not bring its NaN
+ * or infinity in. */
+INLINE void along(const struct application *p, size_t row, const size_t rows, const size_t inner,
+                  const size_t taps)
+{
+    const size_t in = (size_t)p->a->in * inner, out = (size_t)p->a->out;
+    const int64_t *index = p->index;
+    const double *weight = p->weight, *src = p->src + row * in;
+    double *dst = p->dst + row * out * inner;
+    for (size_t i = 0; i < out; i++, index += taps, weight += taps, dst += inner) {
+        const bool outside = index[0] < 0;
+        double sum[ROWS][NEAR_MOST];
+        for (size_t y = 0; y < rows; y++)
+            for (size_t x = 0; x < inner; x++)
+                sum[y][x] = outside ? p->extrapolation : 0;
+        for (size_t k = 0; k < taps && !outside; k++) {
+            const double *near = src + (size_t)index[k] * inner, w = weight[k];
+            for (size_t y = 0; y < rows && w != 0; y++)
+                for (size_t x = 0; x < inner; x++)
+                    sum[y][x] += w * near[y * in + x];
+        }
+        for (size_t y = 0; y < rows; y++)
+            for (size_t x = 0; x < inner; x++)
+                dst[y * out * inner + x] = sum[y][x];
+    }
+}
+
+INLINE void along_some(const struct application *p, size_t from, size_t to, const size_t rows,
+                       const size_t inner)
+{
+    for (; from + rows <= to; from += rows)
+        along(p, from, rows, inner, p->taps);
+    for (; from < to; from++)
+        along(p, from, 1, inner, p->taps);
+}
+
+/* Units are rows. */
 static void apply_along(void *arg, size_t from, size_t to)
 {
     const struct application *p = arg;
-    const size_t in = (size_t)p->a->in, out = (size_t)p->a->out;
-    for (size_t row = from; row < to; row++) {
-        const int64_t *index = p->index;
-        const double *weight = p->weight, *src = p->src + row * in;
-        double *dst = p->dst + row * out;
-        for (size_t i = 0; i < out; i++, index += p->taps, weight += p->taps) {
-            const bool outside = index[0] < 0;
-            double sum = outside ? p->extrapolation : 0;
-            for (size_t k = 0; k < p->taps && !outside; k++)
-                sum = weight[k] != 0 ? sum + weight[k] * src[index[k]] : sum;
-            dst[i] = sum;
-        }
+    switch (p->inner) {
+    case 1:
+        along_some(p, from, to, ROWS, 1);
+        break;
+    case 2:
+        along_some(p, from, to, 2, 2);
+        break;
+    case 3:
+        along_some(p, from, to, 1, 3);
+        break;
+    default:
+        along_some(p, from, to, 1, NEAR_MOST);
     }
+}
+
+/* Four rows by weights that are not 0, in their order. */
+static void add_four(size_t n, const double *restrict row, const int64_t *index, size_t inner,
+                     const double *w, double *restrict dst)
+{
+    const double *a = row + (size_t)index[0] * inner, *b = row + (size_t)index[1] * inner,
+                 *c = row + (size_t)index[2] * inner, *d = row + (size_t)index[3] * inner;
+    for (size_t x = 0; x < n; x++)
+        dst[x] = dst[x] + w[0] * a[x] + w[1] * b[x] + w[2] * c[x] + w[3] * d[x];
 }
 
 /* Units are places of the axis, of each row of it. */
 static void apply_across(void *arg, size_t from, size_t to)
 {
+    enum { ABREAST = 4 };
     const struct application *p = arg;
     const size_t in = (size_t)p->a->in, out = (size_t)p->a->out, inner = p->inner;
     for (size_t unit = from; unit < to; unit++) {
@@ -188,12 +238,17 @@ static void apply_across(void *arg, size_t from, size_t to)
         const bool outside = index[0] < 0;
         for (size_t x = 0; x < inner; x++)
             dst[x] = outside ? p->extrapolation : 0;
-        for (size_t k = 0; k < p->taps && !outside; k++) {
-            const double *row = src + (size_t)index[k] * inner;
-            const double w = weight[k];
+        for (size_t k = 0; k < p->taps && !outside;) {
+            const double *w = weight + k;
+            if (k + ABREAST <= p->taps && w[0] != 0 && w[1] != 0 && w[2] != 0 && w[3] != 0) {
+                add_four(inner, src, index + k, inner, w, dst);
+                k += ABREAST;
+                continue;
+            }
+            const double *row = src + (size_t)index[k++] * inner, by = *w;
             /* What has no weight must not bring its NaN or infinity in. */
-            for (size_t x = 0; x < inner && w != 0; x++)
-                dst[x] += w * row[x];
+            for (size_t x = 0; x < inner && by != 0; x++)
+                dst[x] += by * row[x];
         }
     }
 }
@@ -203,9 +258,10 @@ void ox_resample_apply(struct ox_env *env, const struct ox_resample_axis *a, siz
                        double extrapolation, const double *src, double *dst)
 {
     struct application p = {a, inner, taps, index, weight, src, extrapolation, dst};
-    const size_t out = (size_t)a->out, terms = taps * (inner == 1 ? out : inner);
-    ox_ranges_run(env, inner == 1 ? outer : outer * out, OX_GRAIN / terms + 1,
-                  inner == 1 ? apply_along : apply_across, &p);
+    const bool near = inner <= NEAR_MOST;
+    const size_t out = (size_t)a->out, terms = taps * (near ? out * inner : inner);
+    ox_ranges_run(env, near ? outer : outer * out, OX_GRAIN / terms + 1,
+                  near ? apply_along : apply_across, &p);
 }
 
 /* ---- Elements as doubles ------------------------------------------------------------------------------------------ */

@@ -244,6 +244,40 @@ START_TEST(scales_and_biases_from_without_are_read_at_every_run)
 }
 END_TEST
 
+/* A right side of one run is read where it lies by few rows. */
+START_TEST(few_rows_by_codes_that_vary)
+{
+    enum { K = 37, N = 131, MOST_ROWS = 20 };
+    static const int64_t rows[] = {1, 2, 4, 5, 17};
+    const int64_t m = rows[_i / 4];
+    const bool a_signed = _i & 1, b_signed = _i & 2;
+    const char *a_type = a_signed ? "int8" : "uint8", *b_type = b_signed ? "int8" : "uint8";
+    static uint8_t a[MOST_ROWS * K], b[K * N];
+    char text[512];
+    struct text_run f[2];
+    snprintf(text, sizeof text,
+             HEAD "g (%s[M,K] a, %s[K,N] b) => (y, z) <float s = {0.0625}, float t = {0.125}, "
+                  "float o = {0.75}, %s p = {7}, %s q = {9}> "
+                  "{ y = QLinearMatMul(a, s, p, b, t, q, o, p) z = MatMulInteger(a, b, p, q) }",
+             a_type, b_type, a_type, b_type);
+    for (size_t i = 0; i < sizeof a; i++)
+        a[i] = (uint8_t)(i * 7919 % 251 + i % 7);
+    for (size_t i = 0; i < sizeof b; i++)
+        b[i] = (uint8_t)(i * 104729 % 253 + i % 5);
+    for (int k = 0; k < 2; k++) {
+        text_must_plan(&f[k], text, &(const struct ox_run_options){.level = 2 * k});
+        text_give(&f[k], a_signed ? OX_INT8 : OX_UINT8, 2, (const int64_t[]){m, K}, a);
+        text_give(&f[k], b_signed ? OX_INT8 : OX_UINT8, 2, (const int64_t[]){K, N}, b);
+        text_must_run(&f[k]);
+    }
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_mem_eq(ox_datum_get_tensor(f[0].out[i])->data,
+                         ox_datum_get_tensor(f[1].out[i])->data, (size_t)m * N * (i ? 4 : 1));
+    text_close(&f[0]);
+    text_close(&f[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("codes");
@@ -259,6 +293,7 @@ int main(void)
     tcase_add_test(all, products_of_known_scales_are_one_node);
     tcase_add_test(all, integer_operators_give_the_same_bits);
     tcase_add_test(all, scales_and_biases_from_without_are_read_at_every_run);
+    tcase_add_loop_test(all, few_rows_by_codes_that_vary, 0, 20);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

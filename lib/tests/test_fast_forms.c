@@ -74,6 +74,8 @@ static const struct fast_case cases[] = {
     {"ReduceLogSumExp <axes = [0], keepdims = 0>(a)", 1, {{2, {9, 1300}}}},
     {"ReduceLogSumExp <axes = [1], keepdims = 0>(a)", 1, {{3, {5, 6, 700}}}},
     {"ReduceLogSumExp(a)", 0, {{3, {40, 30, 17}}}},
+    {"ReduceLogSumExp <axes = [0, 2]>(a)", 1, {{3, {40, 30, 17}}}},
+    {"ReduceLogSumExp <axes = [0, 2]>(a)", 1, {{3, {3, 5, 1100}}}},
     {DEFORM(", pads = [1, 1, 1, 1]") "(a, b, c)",
      0,
      {{4, {2, 6, 9, 11}}, {4, {5, 6, 3, 3}}, {4, {2, 18, 9, 11}}}},

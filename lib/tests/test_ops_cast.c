@@ -144,6 +144,19 @@ START_TEST(text_is_read_as_numbers)
 }
 END_TEST
 
+START_TEST(integers_are_written_in_decimal)
+{
+    static const char *const texts[] = {"0", "-7", "1000", "9223372036854775807",
+                                        "-9223372036854775808"};
+    static const int64_t values[] = {0, -7, 1000, INT64_MAX, INT64_MIN};
+    struct one_op *op = one_op_new("", "Cast", 13);
+    one_op_in_data(op, OX_INT64, "5", values, sizeof values);
+    one_op_int(op, "to", OX_STRING);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    one_op_expect_strings(op, 0, "5", texts, OX_COUNT(texts));
+    one_op_free(op);
+}
+END_TEST
 START_TEST(big_integers_survive_text)
 {
     const char *text = "18446744073709551615";
@@ -373,6 +386,7 @@ int main(void)
     tcase_add_test(tcase, scales_round_as_asked);
     tcase_add_test(tcase, numbers_print_with_the_fewest_digits);
     tcase_add_test(tcase, text_is_read_as_numbers);
+    tcase_add_test(tcase, integers_are_written_in_decimal);
     tcase_add_test(tcase, big_integers_survive_text);
     tcase_add_test(tcase, text_that_is_no_number_is_named);
     tcase_add_test(tcase, cast_like_takes_the_type_of_its_second_input);

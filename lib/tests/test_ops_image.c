@@ -1,11 +1,13 @@
 /* Resampling and image decoding. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/expect_op.h"
 #include "tests/run_suite.h"
+#include "tests/run_text.h"
 
 /* ---- Resize -------------------------------------------------------------------------------------------------------------- */
 
@@ -312,6 +314,39 @@ START_TEST(damaged_images_are_empty_or_decoded)
 }
 END_TEST
 
+/* Channels that lie side by side are what planes are, whatever their number; weights of 0 are among those of a cubic of whole steps. */
+START_TEST(resize_of_neighbouring_channels_is_that_of_planes)
+{
+    enum { H = 11, W = 13, MOST_CHANNELS = 6 };
+    static const char *const modes[] = {
+        "mode = \"cubic\"", "mode = \"cubic\", antialias = 1", "mode = \"linear\", antialias = 1",
+        "mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\""};
+    static const char *const sizes[] = {"1.7, 2.3", "0.4, 0.3", "2, 2"};
+    const int channels = _i % MOST_CHANNELS + 1;
+    const char *mode = modes[_i / MOST_CHANNELS % 4], *size = sizes[_i / MOST_CHANNELS / 4];
+    static uint8_t x[H * W * MOST_CHANNELS];
+    struct text_run f;
+    char text[512], planes[32], lines[32];
+    snprintf(planes, sizeof planes, "1, 1, %s", size);
+    snprintf(lines, sizeof lines, "1, %s, 1", size);
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 19]> g (uint8[1,11,13,C] x) => (a, b) "
+             "<float[4] s = {%s}, float[4] t = {%s}> { a = Resize <%s> (x, , s) "
+             "u = Transpose <perm = [0,3,1,2]> (x) v = Resize <%s> (u, , t) "
+             "b = Transpose <perm = [0,2,3,1]> (v) }",
+             lines, planes, mode, mode);
+    for (size_t i = 0; i < sizeof x; i++)
+        x[i] = (uint8_t)(i * 7919 % 251 + i % 5);
+    text_must_plan(&f, text, &(struct ox_run_options){.level = 0});
+    text_give(&f, OX_UINT8, 4, (const int64_t[]){1, H, W, channels}, x);
+    text_must_run(&f);
+    const struct ox_tensor *a = ox_datum_get_tensor(f.out[0]), *b = ox_datum_get_tensor(f.out[1]);
+    ck_assert_uint_eq(a->n, b->n);
+    ck_assert_mem_eq(a->data, b->data, a->n);
+    text_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops_image");
@@ -329,6 +364,7 @@ int main(void)
     tcase_add_test(tests, pnm_in_text_and_bytes);
     tcase_add_test(tests, bmp_stands_on_its_head);
     tcase_add_test(tests, damaged_images_are_empty_or_decoded);
+    tcase_add_loop_test(tests, resize_of_neighbouring_channels_is_that_of_planes, 0, 72);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -522,6 +522,29 @@ START_TEST(center_crop_pad_does_both)
 }
 END_TEST
 
+/* Many planes of few elements, of every size of elements. */
+START_TEST(transposes_of_few_elements_go_side_by_side)
+{
+    enum { PLANES = 20, ROWS = 3, COLS = 5, ELEMENT_MOST = 16 };
+    static const enum ox_dtype types[] = {OX_UINT8, OX_INT16, OX_INT32, OX_INT64, OX_COMPLEX128};
+    static uint8_t data[PLANES * ROWS * COLS * ELEMENT_MOST];
+    const size_t size = ox_dtype_size(types[_i]), plane = (size_t)ROWS * COLS * size;
+    struct one_op *op = one_op_new("", "Transpose", 13);
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 7919 % 251);
+    one_op_in_data(op, types[_i], "20x3x5", data, PLANES * plane);
+    one_op_ints(op, "perm", (const int64_t[]){0, 2, 1}, 3);
+    ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+    const uint8_t *y = one_op_out(op, 0)->data;
+    for (size_t i = 0; i < PLANES * ROWS * COLS; i++) {
+        const size_t row = i / COLS % ROWS, col = i % COLS;
+        ck_assert_mem_eq(y + i / (ROWS * COLS) * plane + (col * ROWS + row) * size, data + i * size,
+                         size);
+    }
+    one_op_free(op);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops_shape");
@@ -553,6 +576,7 @@ int main(void)
     tcase_add_test(tests, pad_refuses_what_leaves_nothing);
     tcase_add_test(tests, pad_1_has_its_own_attributes);
     tcase_add_test(tests, center_crop_pad_does_both);
+    tcase_add_loop_test(tests, transposes_of_few_elements_go_side_by_side, 0, 5);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -160,4 +160,5 @@ static void lying(const struct ox_integer_lying *l)
 void ox_integer_lying_avx2(struct ox_integer *t)
 {
     t->lying = lying;
+    t->lying_most = 512;
 }

@@ -235,8 +235,11 @@ struct lying {
     const uint8_t *b;
     int32_t a_zero;
     struct ox_integer_lying l;
-    int32_t *c;
-    int16_t *rows; /* a slot */
+    char *c;
+    size_t c_size;
+    const struct ox_integer_end *end; /* NULL: c are the sums */
+    int16_t *rows;                    /* a slot */
+    int32_t *sums;                    /* a slot, where there is an end: m rows of LYING_COLUMNS */
     size_t slot, strips;
 };
 
@@ -268,17 +271,39 @@ static void run_strip(void *arg, size_t i, size_t slot)
     l.a = rows;
     l.n = job->n - col < LYING_COLUMNS ? job->n - col : LYING_COLUMNS;
     l.b = s->b + (job->b_at ? job->b_at[batch] : 0) + col;
-    l.c = s->c + (job->c_at ? job->c_at[batch] : 0) + col;
+    char *c = s->c + ((job->c_at ? job->c_at[batch] : 0) + col) * s->c_size;
+    l.c = s->end ? s->sums + slot * job->m * LYING_COLUMNS : (int32_t *)(void *)c;
+    l.c_row = s->end ? LYING_COLUMNS : job->n;
     job->table->lying(&l);
+    if (!s->end)
+        return;
+    const struct ox_integer_end end = ox_integer_end_at(s->end, col);
+    for (size_t row = 0; row < job->m; row++)
+        job->table->finish(l.n, l.c + row * l.c_row, 0, &end, c + row * job->n * s->c_size);
 }
 
 /* Whether packing would take longer than it saves. */
 static bool stays_lying(const struct ox_run *r, const struct job *job)
 {
-    enum { ROWS_MOST = 512 };
+    enum { ENDED_MOST = 64 }; /* rows of which the sums go on from memory that is near */
     const struct ox_tensor *w_zero = ox_run_in(r, job->ports->w_zero);
-    return job->table->lying && job->ports == &ox_int8_ports_plain && !job->turned &&
-           job->m <= ROWS_MOST && (!w_zero || w_zero->n == 1);
+    return job->table->lying && !job->turned &&
+           (job->ports == &ox_int8_ports_plain || job->m <= ENDED_MOST) &&
+           job->m <= job->table->lying_most && (!w_zero || w_zero->n == 1);
+}
+
+/* What becomes of sums of both sides less their zero points. */
+static enum ox_status end_of_sums(struct ox_run *r, const struct job *job,
+                                  struct ox_integer_end *end, struct ox_error *err)
+{
+    int32_t in_zero;
+    void *head = ox_run_work(r, ox_int8_weights_bytes(job->n, 0), 1, err);
+    if (!head)
+        return OX_NO_MEMORY;
+    struct ox_int8_weights *like = describe(r, job, head);
+    like->zero = NULL;
+    memset(like->sums, 0, job->n * sizeof *like->sums);
+    return ox_int8_end(r, job->ports, like, end, &in_zero, err);
 }
 
 static enum ox_status run_lying(struct ox_run *r, struct job *job, struct ox_error *err)
@@ -289,17 +314,26 @@ static enum ox_status run_lying(struct ox_run *r, struct job *job, struct ox_err
                       .b = w->data,
                       .a_zero = ox_int8_zero(ox_run_in(r, job->ports->x_zero)),
                       .strips = (job->n + LYING_COLUMNS - 1) / LYING_COLUMNS};
-    s.l =
-        (struct ox_integer_lying){.rows = job->m,
-                                  .k = job->k,
-                                  .a_row = (job->k + 1) / 2 * 2,
-                                  .b_row = job->n,
-                                  .b_signed = w->dtype == OX_INT8,
-                                  .b_zero = (int16_t)ox_int8_zero(ox_run_in(r, job->ports->w_zero)),
-                                  .c_row = job->n};
+    s.l = (struct ox_integer_lying){.rows = job->m,
+                                    .k = job->k,
+                                    .a_row = (job->k + 1) / 2 * 2,
+                                    .b_row = job->n,
+                                    .b_signed = w->dtype == OX_INT8,
+                                    .b_zero =
+                                        (int16_t)ox_int8_zero(ox_run_in(r, job->ports->w_zero))};
+    struct ox_integer_end end;
     struct ox_tensor *y;
-    OX_TRY(ox_run_out(r, 0, OX_INT32, job->rank, job->dims, &y, err));
+    if (job->ports != &ox_int8_ports_plain) {
+        OX_TRY(end_of_sums(r, job, &end, err));
+        s.end = &end;
+        s.sums = ox_run_work(r, ox_slots(r->env) * job->m, LYING_COLUMNS * sizeof *s.sums, err);
+        if (!s.sums)
+            return OX_NO_MEMORY;
+    }
+    const enum ox_dtype dtype = ox_int8_out_dtype(r, job->ports);
+    OX_TRY(ox_run_out(r, 0, dtype, job->rank, job->dims, &y, err));
     s.c = y->data;
+    s.c_size = ox_dtype_size(dtype);
     s.slot = job->m * s.l.a_row;
     s.rows = ox_run_work(r, ox_slots(r->env) * s.slot, sizeof *s.rows, err);
     if (!s.rows)

@@ -66,19 +66,23 @@ enum ox_status ox_svm_read(struct ox_run *r, struct ox_svm *s, struct ox_error *
     return OX_OK;
 }
 
-/* Kernels of OX_SVM_RBF are all near each other and their sums cancel: they stay in double. */
+/* Kernels of OX_SVM_RBF are all near each other and their sums cancel: they stay in double. To [cols, ox_svm_columns(n)], zeros behind the n
+ * of a row. */
 static void turn(size_t n, size_t cols, const float *vectors, double *to)
 {
-    for (size_t c = 0; c < cols; c++)
+    const size_t columns = ox_svm_columns(n);
+    for (size_t c = 0; c < cols; c++, to += columns) {
         for (size_t v = 0; v < n; v++)
-            to[c * n + v] = (double)vectors[v * cols + c];
+            to[v] = (double)vectors[v * cols + c];
+        memset(to + n, 0, (columns - n) * sizeof *to);
+    }
 }
 
 /* Bytes of what lay_out() makes; SIZE_MAX when they overflow. */
 static size_t laid_out(enum ox_svm_kernel kernel, size_t n, size_t cols)
 {
-    size_t floats =
-        kernel == OX_SVM_RBF ? n * cols : ox_dense_packed(ox_compute(ox_cpu()), cols, n);
+    size_t floats = kernel == OX_SVM_RBF ? ox_svm_columns(n) * cols
+                                         : ox_dense_packed(ox_compute(ox_cpu()), cols, n);
     return floats > SIZE_MAX / sizeof(double)
                ? SIZE_MAX
                : floats * (kernel == OX_SVM_RBF ? sizeof(double) : sizeof(float));

@@ -18,7 +18,8 @@ struct ox_svm {
     double gamma, coef0, degree;
     size_t n_vectors;      /* 0: linear, by the coefficients alone */
     const double *vectors; /* [n_vectors, cols] */
-    /* The vectors as [cols, n_vectors], for work side by side: in float32 by ox_dense_pack(), or in double; NULL. */
+    /* The vectors as [cols, n_vectors], for work side by side: in float32 by ox_dense_pack(), or in double, as [cols,
+     * ox_svm_columns(n_vectors)]; NULL. */
     const float *packed;
     const double *turned_wide;
     const float *narrow; /* rows beside packed vectors */
@@ -46,6 +47,8 @@ struct ox_svm {
 
 /* ---- svm_kernels.c ---- */
 
+/* n filled up to what ox_distances reads. */
+size_t ox_svm_columns(size_t n);
 double ox_svm_dot(size_t n, const double *a, const double *b);
 /* With sums enough that none waits for another. */
 double ox_svm_quick_dot(size_t n, const double *a, const double *b);

@@ -3,8 +3,15 @@
 #include <string.h>
 
 #include "kernels/compute.h"
+#include "kernels/distances.h"
+#include "kernels/doubles.h"
 #include "ops/fast/fast.h"
 #include "ops/ml/svm.h"
+
+size_t ox_svm_columns(size_t n)
+{
+    return (n + OX_DISTANCE_COLUMNS - 1) / OX_DISTANCE_COLUMNS * OX_DISTANCE_COLUMNS;
+}
 
 double ox_svm_dot(size_t n, const double *a, const double *b)
 {
@@ -134,15 +141,20 @@ static void exponentials(size_t n, double *x)
 /* -gamma |x - v|^2 of vectors side by side. */
 static void distances(const struct ox_svm *s, const double *x, size_t from, size_t n, double *out)
 {
-    double sum[OX_SVM_STRETCH];
-    memset(sum, 0, n * sizeof *sum);
-    for (size_t c = 0; c < s->rows.cols; c++) {
-        const double *v = s->turned_wide + c * s->n_vectors + from, at = x[c];
-        for (size_t i = 0; i < n; i++)
-            sum[i] += (at - v[i]) * (at - v[i]);
-    }
+    const size_t columns = ox_svm_columns(s->n_vectors);
+    ox_distances(ox_cpu())->squares(1, n, s->rows.cols, x, s->turned_wide + from, columns, out);
     for (size_t i = 0; i < n; i++)
-        out[i] = -s->gamma * sum[i];
+        out[i] *= -s->gamma;
+}
+
+/* Where a processor has vectors of doubles, by those. */
+static void quick_exponentials(size_t n, double *x)
+{
+    const struct ox_doubles *t = ox_doubles(ox_cpu());
+    if (t->unary[OX_UNARY_EXP])
+        t->unary[OX_UNARY_EXP](n, x, x, 0, 0);
+    else
+        exponentials(n, x);
 }
 
 void ox_svm_kernels(const struct ox_svm *s, const double *x, size_t from, size_t n, double *out)
@@ -160,7 +172,7 @@ void ox_svm_kernels(const struct ox_svm *s, const double *x, size_t from, size_t
         for (size_t i = 0; i < n; i++)
             out[i] = ox_svm_dot(cols, x, s->vectors + (from + i) * cols);
     } else if (s->turned_wide && s->gamma >= 0) {
-        exponentials(n, out);
+        quick_exponentials(n, out);
     } else {
         for (size_t i = 0; i < n; i++)
             out[i] = s->kernel == OX_SVM_RBF ? exp(out[i]) : tanh(out[i]);
