@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "commas.h"
 #include "render_check.h"
 
 struct args {
@@ -34,22 +35,10 @@ static const struct opt options[] = {
      "say on standard error what was read, how long it took and the memory it needed"},
     OPT_END};
 
-static bool listed(const char *list, const char *id)
-{
-    size_t n = strlen(id);
-    for (const char *at = list; *at;) {
-        size_t len = strcspn(at, ",");
-        if (len == n && memcmp(at, id, n) == 0)
-            return true;
-        at += len + (at[len] == ',');
-    }
-    return false;
-}
-
 static bool is_disabled(const struct args *args, const char *id)
 {
     for (size_t i = 0; i < args->disable.n; i++)
-        if (listed(args->disable.items[i], id))
+        if (commas_have(args->disable.items[i], id))
             return true;
     return false;
 }
@@ -85,14 +74,13 @@ static enum ox_status explain(struct cli *cli, const char *id)
 
 static enum ox_status verify_disabled(struct cli *cli, const struct args *args)
 {
+    const char *word;
+    size_t n;
     for (size_t i = 0; i < args->disable.n; i++)
-        for (const char *at = args->disable.items[i]; *at;) {
-            size_t n = strcspn(at, ",");
-            if (!kind_of(at, n))
+        for (const char *at = args->disable.items[i]; commas_next(&at, &word, &n);)
+            if (!kind_of(word, n))
                 return cli_fail(cli, OX_USAGE, "check: --disable: no finding is called '%.*s'",
-                                (int)n, at);
-            at += n + (at[n] == ',');
-        }
+                                (int)n, word);
     return OX_OK;
 }
 

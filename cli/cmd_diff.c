@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "commas.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -47,16 +48,14 @@ static enum ox_status ignore_one(struct cli *cli, const char *word, size_t n,
 static enum ox_status parse_ignore(struct cli *cli, const struct args *args,
                                    struct ox_diff_options *diff)
 {
-    for (size_t i = 0; i < args->ignore.n; i++) {
-        for (const char *p = args->ignore.items[i]; *p;) {
-            size_t n = strcspn(p, ",");
-            enum ox_status status = n ? ignore_one(cli, p, n, diff) : OX_OK;
-            if (status != OX_OK)
-                return status;
-            p += n + (p[n] == ',');
-        }
-    }
-    return OX_OK;
+    enum ox_status status = OX_OK;
+    const char *word;
+    size_t n;
+    for (size_t i = 0; i < args->ignore.n; i++)
+        for (const char *at = args->ignore.items[i];
+             status == OX_OK && commas_next(&at, &word, &n);)
+            status = ignore_one(cli, word, n, diff);
+    return status;
 }
 
 /* ---- Text: as a patch is written ---------------------------------------------------------------------------------- */

@@ -30,15 +30,23 @@ static const struct opt options[] = {
 
 /* ---- What needs the model alone ----------------------------------------------------------------------------------- */
 
+/* What says all that a model holds, and is read back; AUTO: not so. */
+static enum ox_format whole_form(int format)
+{
+    return format == DUMP_TEXT        ? OX_FORMAT_TEXT
+           : format == DUMP_JSON      ? OX_FORMAT_JSON
+           : format == DUMP_TEXTPROTO ? OX_FORMAT_TEXTPROTO
+                                      : OX_FORMAT_AUTO;
+}
+
 static enum ox_status print_model(struct dumped *d)
 {
     struct ox_error err = {0};
-    const struct ox_model_print_options how = {
-        .format = d->args->format == DUMP_JSON ? OX_FORMAT_JSON : OX_FORMAT_TEXT,
-        .weights = (enum ox_weights)d->args->weights,
-        .pretty = !d->cli->several,
-        .flush = dump_flush,
-        .flush_arg = d};
+    const struct ox_model_print_options how = {.format = whole_form(d->args->format),
+                                               .weights = (enum ox_weights)d->args->weights,
+                                               .pretty = !d->cli->several,
+                                               .flush = dump_flush,
+                                               .flush_arg = d};
     enum ox_status status = ox_model_print(&d->cli->out, d->model, &how, &err);
     if (status != OX_OK && *err.message)
         cli_error(d->cli, &err);
@@ -132,8 +140,7 @@ static enum ox_status show(struct dumped *d)
 {
     if (d->args->tensor)
         return dump_tensor(d);
-    if (!d->args->extract && !d->args->node &&
-        (d->args->format == DUMP_TEXT || d->args->format == DUMP_JSON))
+    if (!d->args->extract && !d->args->node && whole_form(d->args->format) != OX_FORMAT_AUTO)
         return print_model(d);
     if (!d->args->extract && !d->args->node && d->args->format == DUMP_TENSORS)
         return dump_tensors(d);
@@ -228,8 +235,9 @@ const struct command command_dump = {
         "Shows a model. Of the forms, the summary (the default) tells file, opsets, inputs and "
         "outputs, operators, parameters, multiply-adds and memory; nodes is a table of what each "
         "node makes and takes; tensors a table of all constants with their ranges; text is ONNX's "
-        "textual syntax, which is read back wherever a model is taken; json protobuf's JSON "
-        "mapping; dot, svg and html draw the graph, the last as one page to pan, zoom, search and "
+        "textual syntax, json protobuf's JSON mapping and textproto its text format, which are all "
+        "read back wherever a model is taken; dot, svg and html draw the graph, the last as one "
+        "page to pan, zoom, search and "
         "click in.\n\n"
         "Multiply-adds are those of products, convolutions, attention and recurrences. Of an If "
         "the larger branch counts, a Loop as often as its trip count says, or once where that is "

@@ -1,3 +1,4 @@
+#include "commas.h"
 #include "optimize.h"
 
 #include <stdlib.h>
@@ -77,29 +78,21 @@ static enum ox_status add_step(struct optimize_job *job, const char *name, size_
     return steps[job->n_steps++].name ? OX_OK : no_memory(job);
 }
 
-/* Whether `name` is one of the names in "a,b,c". */
-static bool is_in(const char *names, const char *name)
-{
-    const size_t n = strlen(name);
-    for (const char *p = names; p && *p; p += strcspn(p, ","), p += *p == ',')
-        if (strcspn(p, ",") == n && memcmp(p, name, n) == 0)
-            return true;
-    return false;
-}
-
 static enum ox_status verify_passes(struct optimize_job *job, const char *names)
 {
     size_t n;
     const struct ox_pass_info *all = ox_passes(&n);
-    for (const char *p = names; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        const size_t length = strcspn(p, ",");
-        bool known = !length;
+    const char *word;
+    size_t length;
+    while (commas_next(&names, &word, &length)) {
+        bool known = false;
         for (size_t i = 0; i < n; i++)
             known |= all[i].standard && strlen(all[i].name) == length &&
-                     memcmp(all[i].name, p, length) == 0;
+                     memcmp(all[i].name, word, length) == 0;
         if (!known)
             return cli_fail(job->cli, OX_USAGE,
-                            "optimize: there is no pass '%.*s'; --list has them", (int)length, p);
+                            "optimize: there is no pass '%.*s'; --list has them", (int)length,
+                            word);
     }
     return OX_OK;
 }
@@ -114,14 +107,12 @@ static enum ox_status choose_passes(struct optimize_job *job)
     if (status == OX_OK)
         status = verify_passes(job, args->skip);
     for (size_t i = 0; i < n && status == OX_OK && !args->passes; i++)
-        if (all[i].standard && all[i].level <= args->level && !is_in(args->skip, all[i].name))
+        if (all[i].standard && all[i].level <= args->level && !commas_have(args->skip, all[i].name))
             status = add_step(job, all[i].name, strlen(all[i].name));
-    for (const char *p = args->passes; p && *p && status == OX_OK;) {
-        const size_t length = strcspn(p, ",");
-        if (length)
-            status = add_step(job, p, length);
-        p += length + (p[length] == ',');
-    }
+    const char *names = args->passes, *word;
+    size_t length;
+    while (status == OX_OK && commas_next(&names, &word, &length))
+        status = add_step(job, word, length);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commas.h"
 #include "quantize_common.h"
 
 struct args {
@@ -130,7 +131,7 @@ static enum ox_status calibrate(struct cli *cli, const struct args *args, struct
     struct ox_error err = {0};
     enum ox_status status = OX_OK;
     size_t n_tables = 0;
-    const char **tables = quantize_split(&args->tables, &n_tables);
+    const char **tables = commas_split(&args->tables, &n_tables);
     if (!tables)
         return cli_fail(cli, OX_NO_MEMORY, "out of memory");
     bool cut = false;

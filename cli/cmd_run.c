@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "commas.h"
 #include "run.h"
 
 #define FIELD(name) offsetof(struct run_args, name)
@@ -44,7 +45,8 @@ static const struct opt options[] = {
      "channels of the picture"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Outputs"},
     {'o', "output", OPT_STRING, FIELD(output), "FILE", NULL,
-     "write the outputs: to an .npz, .json or .safetensors file by name; to an .npy, .csv or .bin "
+     "write the outputs: to an .npz, .json or .safetensors file by name; to an .npy, .csv, .bin or "
+     ".pb "
      "file if there is one; or to a folder (DIR/) as output_K.pb in the graph's order"},
     {0, "save-test-data", OPT_STRING, FIELD(save_test_data), "DIR", NULL,
      "write inputs and outputs of this run as input_K.pb and output_K.pb, for --test-data"},
@@ -98,41 +100,9 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* The names in --outputs, commas resolved; *text owns them. */
-static enum ox_status selected(struct cli *cli, const struct run_args *args, const char ***names,
-                               size_t *n, char **text)
-{
-    struct ox_strbuf joined = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < args->select.n; i++) {
-        ox_strbuf_printf(&joined, "%s%s", i ? "," : "", args->select.items[i]);
-        count++;
-    }
-    for (const char *p = joined.data; p && (p = strchr(p, ',')); p++)
-        count++;
-    *names = calloc(count + 1, sizeof **names);
-    if (joined.failed || !*names) {
-        ox_strbuf_release(&joined);
-        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
-    }
-    *n = 0;
-    *text = joined.data;
-    for (char *p = joined.data; p && *p;) {
-        size_t len = strcspn(p, ",");
-        bool more = p[len] == ',';
-        p[len] = '\0';
-        if (len)
-            (*names)[(*n)++] = p;
-        p += len + more;
-    }
-    return *n || !args->select.n ? OX_OK : cli_fail(cli, OX_USAGE, "run: --outputs names no value");
-}
-
 static enum ox_status open_session(struct run *run)
 {
     struct ox_error err = {0};
-    const char **names = NULL;
-    char *text = NULL;
     double start = now_ms();
     enum ox_status status = cli_open_sorted(run->cli, &run->model, run->model_path, &err);
     if (status != OX_OK)
@@ -154,15 +124,18 @@ static enum ox_status open_session(struct run *run)
         chosen.on_value = ox_trace_value;
         chosen.value_arg = run->trace;
     }
-    status = selected(run->cli, run->args, &names, &chosen.n_outputs, &text);
-    if (status == OX_OK) {
+    const char **names = commas_split(&run->args->select, &chosen.n_outputs);
+    if (!names)
+        return cli_fail(run->cli, OX_NO_MEMORY, "out of memory");
+    if (run->args->select.n && !chosen.n_outputs) {
+        status = cli_fail(run->cli, OX_USAGE, "run: --outputs names no value");
+    } else {
         chosen.outputs = names;
         status = ox_session_new(&run->session, run->model, &chosen, &err);
         if (status != OX_OK && !run->n_missing)
             cli_error(run->cli, &err);
     }
     free(names);
-    free(text);
     if (status != OX_OK)
         return status;
     run->timing.load_ms = now_ms() - start;
@@ -289,6 +262,7 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     free(run.inputs);
     free(run.outputs);
     free(run.timing.ms);
+    run_release_verdicts(&run);
     ox_session_release(run.session);
     ox_trace_release(run.trace);
     ox_model_release(run.model);
@@ -320,8 +294,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->profile && !run_profile_form(args->profile))
         return cli_fail(cli, OX_USAGE, "%s: --profile takes a .json, .txt or .folded file",
                         args->profile);
-    if (args->output && strcmp(args->output, "-") == 0)
-        return cli_fail(cli, OX_USAGE, "run: -f npz prints the outputs; --output names a file");
+    if (args->output && run_judge_output(cli, args->output) != OX_OK)
+        return OX_USAGE;
     if (args->format == RUN_NPZ &&
         (args->output || args->test_data.n || args->top || args->repeat || args->trace))
         return cli_fail(cli, OX_USAGE,
@@ -349,8 +323,8 @@ const struct command command_run = {
         "on, or NAME[] without elements; a map NAME.keys and NAME.values; an optional "
         "NAME.some, or NAME.none without elements.\n\n"
         "With --test-data the outputs are held against expected ones: exit status 1 "
-        "when one departs, 3 when there are none and nothing else is asked of the run. With "
-        "--outputs too the folder only feeds.\n\n"
+        "when one departs, 3 when there are none and nothing else is asked of the run; -f json has "
+        "the verdicts as test_data. With --outputs too the folder only feeds.\n\n"
         "With --baseline an earlier run's times are a gate: exit status 1 when the median of "
         "--repeat runs is over --max-slower percent above the earlier one and the spread of both "
         "does not explain it (the interval of their ratio, with 95 %, is above 1). What a machine "

@@ -20,13 +20,14 @@ enum dump_format {
     DUMP_SUMMARY,
     DUMP_TEXT,
     DUMP_JSON,
+    DUMP_TEXTPROTO,
     DUMP_NODES,
     DUMP_TENSORS,
     DUMP_DOT,
     DUMP_SVG,
     DUMP_HTML
 };
-#define DUMP_FORMATS "summary|text|json|nodes|tensors|dot|svg|html"
+#define DUMP_FORMATS "summary|text|json|textproto|nodes|tensors|dot|svg|html"
 
 /* A model with what was inferred of it. */
 struct dumped {

@@ -3,26 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names parted by commas; their number, SIZE_MAX when out of memory. *text owns them. */
-static size_t split_names(const char *list, size_t n, const char ***names, char **text)
-{
-    size_t count = 0, most = 1;
-    for (size_t i = 0; i < n; i++)
-        most += list[i] == ',';
-    *text = strndup(list, n);
-    *names = calloc(most, sizeof **names);
-    if (!*text || !*names)
-        return SIZE_MAX;
-    for (char *at = *text; *at;) {
-        size_t len = strcspn(at, ",");
-        bool more = at[len] == ',';
-        at[len] = '\0';
-        if (len)
-            (*names)[count++] = at;
-        at += len + more;
-    }
-    return count;
-}
+#include "commas.h"
 
 /* Names may hold colons ("onnx::Conv_629"): one that stands alone is most likely the one that parts them. */
 static const char *likely_colon(const char *spec)
@@ -39,12 +20,13 @@ static enum ox_status extract_at(const char *command, const char *spec, const ch
                                  struct ox_model *model, const struct ox_shapes *shapes,
                                  struct ox_error *err)
 {
-    const char **ins = NULL, **outs = NULL;
-    char *in_text = NULL, *out_text = NULL;
-    size_t n_in = split_names(spec, (size_t)(colon - spec), &ins, &in_text);
-    size_t n_out = split_names(colon + 1, strlen(colon + 1), &outs, &out_text);
+    char *before = strndup(spec, (size_t)(colon - spec));
+    size_t n_in = 0, n_out = 0;
+    const char *sides[2] = {before, colon + 1};
+    const char **ins = before ? commas_split(&(struct opt_strings){&sides[0], 1}, &n_in) : NULL;
+    const char **outs = commas_split(&(struct opt_strings){&sides[1], 1}, &n_out);
     enum ox_status status;
-    if (n_in == SIZE_MAX || n_out == SIZE_MAX) {
+    if (!ins || !outs) {
         status = ox_no_memory(err);
     } else if (n_out == 0) {
         err->status = status = OX_USAGE;
@@ -54,8 +36,7 @@ static enum ox_status extract_at(const char *command, const char *spec, const ch
     }
     free((void *)ins);
     free((void *)outs);
-    free(in_text);
-    free(out_text);
+    free(before);
     return status;
 }
 

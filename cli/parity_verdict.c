@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commas.h"
 #include "parity.h"
 
 static const double RTOL = 1e-3, ATOL = 1e-5;
@@ -69,16 +70,16 @@ enum ox_status parity_read_bounds(struct parity *p)
                             args->tolerances.items[i]);
     for (size_t i = 0; i < args->require.n; i++)
         n += strlen(args->require.items[i]) / 2 + 1;
+    const char *word;
+    size_t length;
     p->bounds = calloc(n + 1, sizeof *p->bounds);
     if (!p->bounds)
         return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < args->require.n; i++)
-        for (const char *at = args->require.items[i]; *at;) {
-            size_t len = strcspn(at, ",");
-            if (!parse_bound(at, len, &p->bounds[p->n_bounds]))
-                return bad_bound(p, at, len);
+        for (const char *at = args->require.items[i]; commas_next(&at, &word, &length);) {
+            if (!parse_bound(word, length, &p->bounds[p->n_bounds]))
+                return bad_bound(p, word, length);
             p->n_bounds++;
-            at += len + (at[len] == ',');
         }
     p->tolerance_counts =
         !p->n_bounds || !isnan(args->rtol) || !isnan(args->atol) || args->tolerances.n;

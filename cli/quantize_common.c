@@ -3,34 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char **quantize_split(const struct opt_strings *strings, size_t *n)
-{
-    size_t bytes = 0, count = 0;
-    for (size_t i = 0; i < strings->n; i++) {
-        bytes += strlen(strings->items[i]) + 1;
-        count++;
-        for (const char *p = strings->items[i]; *p; p++)
-            count += *p == ',';
-    }
-    const char **items = malloc((count + 1) * sizeof *items + bytes);
-    if (!items)
-        return NULL;
-    char *text = (char *)(items + count + 1);
-    *n = 0;
-    for (size_t i = 0; i < strings->n; i++) {
-        strcpy(text, strings->items[i]);
-        for (char *p = text; p;) {
-            char *comma = strchr(p, ',');
-            if (comma)
-                *comma = '\0';
-            if (*p)
-                items[(*n)++] = p;
-            p = comma ? comma + 1 : NULL;
-        }
-        text += strlen(strings->items[i]) + 1;
-    }
-    return items;
-}
+#include "commas.h"
 
 enum ox_status quantize_options(struct cli *cli, const struct quantize_args *args,
                                 struct ox_quant_options *options,
@@ -42,9 +15,9 @@ enum ox_status quantize_options(struct cli *cli, const struct quantize_args *arg
     options->symmetric_weights = args->symmetric_weights;
     options->compat_ort = args->compat == 1;
     options->contrib = args->contrib;
-    lists[0] = quantize_split(&args->op_types, &options->n_op_types);
-    lists[1] = quantize_split(&args->nodes, &options->n_nodes);
-    lists[2] = quantize_split(&args->exclude, &options->n_exclude);
+    lists[0] = commas_split(&args->op_types, &options->n_op_types);
+    lists[1] = commas_split(&args->nodes, &options->n_nodes);
+    lists[2] = commas_split(&args->exclude, &options->n_exclude);
     options->op_types = lists[0];
     options->nodes = lists[1];
     options->exclude = lists[2];

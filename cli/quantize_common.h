@@ -28,9 +28,6 @@ enum quantize_output { QUANTIZE_TEXT, QUANTIZE_JSON };
     "without VNNI), which larger scales of int8 weights then keep from happening, or either: "     \
     "by activations such as the model has they do not (default any)"
 
-/* Strings cut at commas; one allocation for text and pointers, to be freed. */
-const char **quantize_split(const struct opt_strings *strings, size_t *n);
-
 /* Fills the options from what both commands have; lists[] are to be freed after use. */
 enum { QUANTIZE_LISTS = 3 };
 enum ox_status quantize_options(struct cli *cli, const struct quantize_args *args,

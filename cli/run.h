@@ -52,6 +52,13 @@ struct run_baseline {
     double median, low, high, threads;
 };
 
+/* An output held against a file of --test-data. */
+struct run_verdict {
+    char *folder, *file; /* file: its name within the folder */
+    size_t output;
+    struct ox_comparison result;
+};
+
 /* One model being run. */
 struct run {
     struct cli *cli;
@@ -60,10 +67,12 @@ struct run {
     struct ox_model *model;
     struct ox_session *session;
     size_t n_inputs, n_outputs;
-    size_t n_missing;          /* operators reported as not available */
-    uint64_t sample;           /* added to the seed of --random */
-    struct ox_datum **inputs;  /* by session input; NULL: not given */
-    struct ox_datum **outputs; /* by session output */
+    size_t n_missing;             /* operators reported as not available */
+    uint64_t sample;              /* added to the seed of --random */
+    struct ox_datum **inputs;     /* by session input; NULL: not given */
+    struct ox_datum **outputs;    /* by session output */
+    struct run_verdict *verdicts; /* n_verdicts of them, in the order of the sets */
+    size_t n_verdicts;
     struct run_timing timing;
     struct run_baseline baseline;  /* --baseline */
     struct ox_trace *trace;        /* --trace-nonfinite; NULL */
@@ -110,12 +119,20 @@ enum ox_status run_judge_times(struct run *run);
 /* The --top largest elements of each row of the outputs, with --labels. */
 enum ox_status run_print_top(struct run *run);
 
+/* ---- run_compare.c ---- */
+
+/* Holds run->outputs against the files output_K.pb of a folder, and notes the verdicts: OX_NEGATIVE when one departs. */
+enum ox_status run_compare(struct run *run, const char *dir);
+/* The member "test_data" of JSON, where outputs were compared: an object a folder. */
+void run_verdicts_json(const struct run *run, char *const *names, struct ox_json *json);
+void run_release_verdicts(struct run *run);
+
 /* ---- run_outputs.c ---- */
 
-/* Holds run->outputs against the files output_K.pb of a folder: OX_NEGATIVE when one departs. */
-enum ox_status run_compare(struct run *run, const char *dir);
 /* Writes --save-test-data: input_K.pb and output_K.pb, as --test-data reads them. */
 enum ox_status run_save_test_data(struct run *run);
+/* OX_USAGE, with a message, where --output names nothing that outputs are written to. */
+enum ox_status run_judge_output(struct cli *cli, const char *path);
 /* Writes --output. */
 enum ox_status run_write_outputs(struct run *run);
 /* Values, timing and memory in the chosen form, to cli->out. */

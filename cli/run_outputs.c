@@ -2,53 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "run.h"
-
-enum ox_status run_compare(struct run *run, const char *dir)
-{
-    const struct ox_tolerance tolerance = {run->args->rtol, run->args->atol, true};
-    enum ox_status worst = OX_OK;
-    size_t n_compared = 0;
-    for (size_t i = 0; i < run->n_outputs; i++) {
-        struct ox_strbuf path = {0};
-        struct ox_error err = {0};
-        struct ox_datum *expected = NULL;
-        struct ox_comparison result;
-        ox_strbuf_printf(&path, "%s/output_%zu.pb", dir, i);
-        if (path.failed || access(path.data, F_OK) != 0) {
-            ox_strbuf_release(&path);
-            continue;
-        }
-        n_compared++;
-        const struct ox_port *port = ox_session_output(run->session, i);
-        enum ox_status status =
-            ox_datum_read_pb(&expected, run->cli->env, path.data, port->type, &err);
-        if (status == OX_OK)
-            status = ox_compare(run->outputs[i], expected, &tolerance, &result, &err);
-        if (status != OX_OK)
-            cli_error(run->cli, &err);
-        else if (!result.agree)
-            status = cli_fail(run->cli, OX_NEGATIVE,
-                              "%s: output '%s' departs from %s: %s (%llu of %llu elements)",
-                              run->model_path, ox_session_output_name(run->session, i), path.data,
-                              result.reason, (unsigned long long)result.n_mismatched,
-                              (unsigned long long)result.n_elements);
-        worst = cli_worse(worst, status);
-        ox_datum_release(expected);
-        ox_strbuf_release(&path);
-    }
-    if (n_compared)
-        return worst;
-    /* Fine where the folder is to feed alone; who looks at the exit status would think that outputs agree. */
-    const struct run_args *args = run->args;
-    if (args->output || args->format != RUN_TEXT || args->repeat || args->top || args->profile)
-        cli_warn(run->cli, "%s: holds no output_K.pb to compare with", dir);
-    else
-        worst = cli_fail(run->cli, OX_INPUT, "%s: holds no output_K.pb to compare with", dir);
-    return worst;
-}
 
 static enum ox_status make_folder(struct run *run, const char *dir)
 {
@@ -112,7 +67,21 @@ static bool is_listed(const char *const *names, size_t n, const char *name)
     return n > 0;
 }
 
-/* .npz, .json and .safetensors take any number of arrays; .npy, .csv and .bin the only output. */
+enum ox_status run_judge_output(struct cli *cli, const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return cli_fail(cli, OX_USAGE, "run: -f npz prints the outputs; --output names a file");
+    const enum ox_tensor_format form = ox_tensor_format_of(path);
+    if (is_folder(path) || (form != OX_TENSORS_AUTO && form != OX_TENSORS_IMAGE))
+        return OX_OK;
+    return cli_fail(
+        cli, OX_USAGE,
+        "run: --output %s: outputs are written to a .npz, .npy, .json, .csv, .bin, .safetensors "
+        "or .pb file, or to a folder, whose name ends in /",
+        path);
+}
+
+/* .npz, .json and .safetensors take any number of arrays; .npy, .csv, .bin and .pb the only output. */
 static enum ox_status write_file(struct run *run, const char *path)
 {
     struct ox_error err = {0};
@@ -128,7 +97,12 @@ static enum ox_status write_file(struct run *run, const char *path)
         names[n] = name;
         values[n++] = run->outputs[i];
     }
-    if (status == OX_OK && ox_values_write(path, n, names, values, &err) != OX_OK)
+    const bool pb = ox_tensor_format_of(path) == OX_TENSORS_PB;
+    if (status == OX_OK && pb && n != 1)
+        status = cli_fail(run->cli, OX_UNSUPPORTED,
+                          "%s: a .pb file holds one output, of which there are %zu", path, n);
+    else if (status == OX_OK && (pb ? ox_datum_write_pb(values[0], names[0], path, &err)
+                                    : ox_values_write(path, n, names, values, &err)) != OX_OK)
         status = cli_error(run->cli, &err);
     free(names);
     free(values);
@@ -184,6 +158,7 @@ static void print_json(struct run *run)
         ox_json_end_object(&json);
     }
     ox_json_end_array(&json);
+    run_verdicts_json(run, names, &json);
     run_timing_json(run, &json);
     ox_json_key(&json, "memory");
     ox_json_object(&json);

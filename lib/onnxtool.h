@@ -432,7 +432,7 @@ struct ox_graph;
 struct ox_node;
 struct ox_value;
 
-/* Reads a model in any form recognised by content: protobuf, ONNX text, protobuf JSON. "-" is standard input. OX_INPUT: it
+/* Reads a model in any form recognised by content: protobuf, ONNX text, protobuf's JSON and text format. "-" is standard input. OX_INPUT: it
  * is no model; a model that breaks rules opens all the same (ox_check tells). */
 enum ox_status ox_model_open(struct ox_model **out, struct ox_env *env, const char *path,
                              struct ox_error *err);
@@ -446,7 +446,14 @@ void ox_model_release(struct ox_model *model);
  * OX_NO_MEMORY. Not while sessions use the model. */
 enum ox_status ox_model_sort(struct ox_model *model, bool *changed, struct ox_error *err);
 
-enum ox_format { OX_FORMAT_AUTO, OX_FORMAT_PROTOBUF, OX_FORMAT_TEXT, OX_FORMAT_JSON };
+/* TEXT is the standard's own syntax, TEXTPROTO protobuf's text format. */
+enum ox_format {
+    OX_FORMAT_AUTO,
+    OX_FORMAT_PROTOBUF,
+    OX_FORMAT_TEXT,
+    OX_FORMAT_JSON,
+    OX_FORMAT_TEXTPROTO
+};
 
 struct ox_save_options {
     enum ox_format format; /* AUTO: by the target's name */
@@ -664,7 +671,7 @@ enum ox_status ox_datum_write_pb(const struct ox_datum *datum, const char *name,
 enum ox_weights { OX_WEIGHTS_FULL, OX_WEIGHTS_SAMPLE, OX_WEIGHTS_NONE };
 
 struct ox_model_print_options {
-    enum ox_format format; /* OX_FORMAT_TEXT or OX_FORMAT_JSON */
+    enum ox_format format; /* OX_FORMAT_TEXT, OX_FORMAT_JSON or OX_FORMAT_TEXTPROTO */
     enum ox_weights
         weights; /* all values; of more than 16 only some at each end; or none of them */
     bool pretty; /* JSON in lines */
@@ -673,8 +680,8 @@ struct ox_model_print_options {
     void *flush_arg;
 };
 
-/* The model in the standard's textual syntax, which ox_model_open() reads back if all weights are in it, or in protobuf's
- * canonical JSON mapping. OX_NO_MEMORY, or what flush returns. */
+/* The model in the standard's textual syntax, protobuf's canonical JSON mapping or its text format, which ox_model_open() reads back if
+ * all weights are in it. OX_NO_MEMORY, or what flush returns. */
 enum ox_status ox_model_print(struct ox_strbuf *out, const struct ox_model *model,
                               const struct ox_model_print_options *options, struct ox_error *err);
 

@@ -39,6 +39,8 @@ enum {
     OX_BYTES_LOW_BITS = 7 /* of by_a and by_b, whose others fit a word */
 };
 
+enum { OX_BYTES_WINDOW = 32 };
+
 struct ox_bytes {
     enum ox_cpu level;
     void (*quantize)(size_t n, const float *x, const struct ox_bytes_code *code, uint8_t *y);
@@ -57,6 +59,10 @@ struct ox_bytes {
                      uint8_t *y);
     /* y = max(y, x[0], x[1] ... x[rows - 1]) of codes whose order is that of x ^ flip as unsigned numbers. */
     void (*greatest)(size_t n, size_t rows, const uint8_t *const *x, uint8_t flip, uint8_t *y);
+    /* y[w * n + i] = max(x[0][w * step + i] ... x[rows - 1][w * step + i]) for w < windows, i < n, at least OX_BYTES_WINDOW: the windows
+     * of a line. NULL: one by one. */
+    void (*windows)(size_t windows, size_t step, size_t n, size_t rows, const uint8_t *const *x,
+                    uint8_t flip, uint8_t *y);
     /* y += x ^ flip, of each of the rows, which lie `step` apart. */
     void (*accumulate)(size_t n, size_t rows, size_t step, const uint8_t *x, uint8_t flip,
                        int32_t *y);

@@ -246,7 +246,9 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     const enum ox_conv_way line = winograd_line(t, c, may);
     if (line != OX_CONV_INDIRECT)
         return line;
-    if (c->groups > 1 ? ox_conv_groups_fits(c) : ox_conv_narrow_fits(t, c))
-        return OX_CONV_PADDED;
-    return winograd_strided(t, c, may);
+    const enum ox_conv_way strided = winograd_strided(t, c, may);
+    if (strided != OX_CONV_INDIRECT)
+        return strided;
+    return (c->groups > 1 ? ox_conv_groups_fits(c) : ox_conv_narrow_fits(t, c)) ? OX_CONV_PADDED
+                                                                                : OX_CONV_INDIRECT;
 }

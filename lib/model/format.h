@@ -7,7 +7,8 @@
 /* What a file is that people take for a model ("a zip archive"), by its first bytes; NULL: nothing known. */
 const char *ox_format_foreign(const uint8_t *bytes, size_t n);
 
-/* By the ending: .txt and .onnxtxt are text, .json is JSON, anything else protobuf. */
+/* By the ending: .txt, .onnxtxt and .onnxtext are text, .json and .onnxjson JSON, .textproto, .txtpb, .prototxt and .pbtxt protobuf's text
+ * format, anything else protobuf. */
 enum ox_format ox_format_of_name(const char *path);
 
 /* The model as protobuf bytes, appended to `out`; external data stays by reference. */

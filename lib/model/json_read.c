@@ -3,12 +3,12 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base64.h"
 #include "common/lazy.h"
 #include "common/number.h"
+#include "model/message.h"
 #include "model/unpack.h"
 #include "proto/onnx.pb-c.h"
 
@@ -228,12 +228,7 @@ static enum ox_status read_member(struct reader *r, const cJSON *json,
     if (field->label == PROTOBUF_C_LABEL_REPEATED)
         return read_repeated(r, json, field, message);
     OX_TRY(read_value(r, json, field, (char *)message + field->offset));
-    bool by_pointer =
-        field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE;
-    if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-        *(uint32_t *)((char *)message + field->quantifier_offset) = field->id;
-    else if (field->label == PROTOBUF_C_LABEL_OPTIONAL && !by_pointer)
-        *(protobuf_c_boolean *)((char *)message + field->quantifier_offset) = 1;
+    ox_message_mark(message, field);
     return OX_OK;
 }
 
@@ -311,14 +306,8 @@ enum ox_status ox_json_read_model(uint8_t **bytes, size_t *n_bytes, const char *
         status = ox_fail(err, OX_INPUT, "%s: byte %zu: not JSON", name, (size_t)(end - text));
     else
         status = read_message(&r, json, &onnx__model_proto__descriptor, &message);
-    if (status == OX_OK) {
-        *n_bytes = protobuf_c_message_get_packed_size(message);
-        *bytes = malloc(*n_bytes + 1);
-        if (*bytes)
-            protobuf_c_message_pack(message, *bytes);
-        else
-            status = no_memory(&r);
-    }
+    if (status == OX_OK)
+        status = ox_message_pack(bytes, n_bytes, message, name, err);
     r.call.cJSON_Delete(json);
     ox_strbuf_release(&r.path);
     ox_arena_release(&r.arena);

@@ -5,6 +5,7 @@
 #include "model/format.h"
 #include "model/json_read.h"
 #include "model/lift.h"
+#include "model/proto_text_read.h"
 #include "model/stored.h"
 #include "model/text_read.h"
 
@@ -30,6 +31,8 @@ static enum ox_format detect_format(const uint8_t *bytes, size_t n)
     size_t at = 0;
     while (at < n && strchr(" \t\r\n", bytes[at]) && bytes[at])
         at++;
+    if (ox_proto_text_is_model((const char *)bytes, n))
+        return OX_FORMAT_TEXTPROTO;
     /* As protobuf, '<' ends a group and '{' begins one, which no model starts with. */
     if (at < n && (bytes[at] == '<' || looks_like_text(bytes, n)))
         return OX_FORMAT_TEXT;
@@ -76,8 +79,11 @@ enum ox_format ox_format_of_name(const char *path)
     static const struct {
         const char *ending;
         enum ox_format format;
-    } endings[] = {
-        {".txt", OX_FORMAT_TEXT}, {".onnxtxt", OX_FORMAT_TEXT}, {".json", OX_FORMAT_JSON}};
+    } endings[] = {{".txt", OX_FORMAT_TEXT},        {".onnxtxt", OX_FORMAT_TEXT},
+                   {".onnxtext", OX_FORMAT_TEXT},   {".json", OX_FORMAT_JSON},
+                   {".onnxjson", OX_FORMAT_JSON},   {".textproto", OX_FORMAT_TEXTPROTO},
+                   {".txtpb", OX_FORMAT_TEXTPROTO}, {".prototxt", OX_FORMAT_TEXTPROTO},
+                   {".pbtxt", OX_FORMAT_TEXTPROTO}};
     size_t n = strlen(path);
     for (size_t i = 0; i < OX_COUNT(endings); i++) {
         size_t n_ending = strlen(endings[i].ending);
@@ -137,6 +143,9 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
     if (format == OX_FORMAT_TEXT)
         OX_TRY(ox_text_read(&model->packed, &n_packed, (const char *)bytes, n, model->env,
                             model->path, err));
+    else if (format == OX_FORMAT_TEXTPROTO)
+        OX_TRY(ox_proto_text_read_model(&model->packed, &n_packed, (const char *)bytes, n,
+                                        model->env, model->path, err));
     else
         OX_TRY(ox_json_read_model(&model->packed, &n_packed, (const char *)bytes, n, model->env,
                                   model->path, err));

@@ -1,11 +1,11 @@
 /* Models, functions, graphs, nodes and attributes of the textual syntax. */
 #include "model/text_read.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/env.h"
 #include "common/number.h"
+#include "model/message.h"
 #include "model/model.h"
 
 /* ---- Attributes --------------------------------------------------------------------------------------------------- */
@@ -536,31 +536,31 @@ static Onnx__ModelProto *model(struct ox_lexer *lex)
     return model;
 }
 
+void ox_text_begin(struct ox_lexer *lex, struct ox_arena *arena, const char *text, size_t n,
+                   struct ox_env *env, const char *name, struct ox_error *err)
+{
+    enum { MOST = 1000 }; /* the readers recurse */
+    const uint64_t most = env->limits.nesting ? env->limits.nesting : MOST;
+    *lex = (struct ox_lexer){.start = text,
+                             .at = text,
+                             .end = text + n,
+                             .arena = arena,
+                             .name = name,
+                             .err = err,
+                             .most_depth = most < MOST ? (unsigned)most : MOST};
+}
+
 enum ox_status ox_text_read(uint8_t **bytes, size_t *n_bytes, const char *text, size_t n_text,
                             struct ox_env *env, const char *name, struct ox_error *err)
 {
     struct ox_arena arena;
+    struct ox_lexer lex;
     ox_arena_init(&arena, ox_env_budget(env));
-    uint64_t most = env->limits.nesting ? env->limits.nesting : 1000;
-    struct ox_lexer lex = {.start = text,
-                           .at = text,
-                           .end = text + n_text,
-                           .arena = &arena,
-                           .name = name,
-                           .err = err,
-                           .most_depth = most < 1000 ? (unsigned)most : 1000};
+    ox_text_begin(&lex, &arena, text, n_text, env, name, err);
     Onnx__ModelProto *proto = model(&lex);
     enum ox_status status = lex.status;
-    if (status == OX_OK) {
-        size_t n = protobuf_c_message_get_packed_size(&proto->base);
-        uint8_t *packed = malloc(n + 1);
-        if (packed) {
-            *n_bytes = protobuf_c_message_pack(&proto->base, packed);
-            *bytes = packed;
-        } else {
-            status = ox_fail(err, OX_NO_MEMORY, "%s: out of memory", name);
-        }
-    }
+    if (status == OX_OK)
+        status = ox_message_pack(bytes, n_bytes, &proto->base, name, err);
     ox_arena_release(&arena);
     return status;
 }

@@ -12,6 +12,10 @@ enum ox_status ox_text_read(uint8_t **bytes, size_t *n_bytes, const char *text, 
 
 /* ---- Between the reader's files ---------------------------------------------------------------------------------- */
 
+/* A lexer at the start of text whose messages go to the arena. */
+void ox_text_begin(struct ox_lexer *lex, struct ox_arena *arena, const char *text, size_t n,
+                   struct ox_env *env, const char *name, struct ox_error *err);
+
 /* A repeated field of messages that grows in the lexer's arena: room for one more, which the caller counts. */
 void *ox_text_grow(struct ox_lexer *lex, void *items, size_t n, size_t item_bytes);
 #define OX_TEXT_APPEND(lex, array, count, value)                                                   \

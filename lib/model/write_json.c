@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base64.h"
+#include "model/message.h"
 #include "model/write_impl.h"
 
 /* "op_type" becomes "opType". */
@@ -35,10 +36,7 @@ static void uint64_text(struct ox_json *json, uint64_t value)
 
 static void bytes(struct ox_model_writer *w, struct ox_json *json, const ProtobufCBinaryData *data)
 {
-    size_t n = data->len, head, tail;
-    ox_write_range(w, n, &head, &tail);
-    if (head + tail < n)
-        n = head;
+    const size_t n = ox_write_head(w, data->len);
     size_t length = (n + 2) / 3 * 4;
     char *text = malloc(length + 1);
     if (!text) {
@@ -103,45 +101,22 @@ static void element(struct ox_model_writer *w, struct ox_json *json,
 }
 
 static void repeated(struct ox_model_writer *w, struct ox_json *json,
-                     const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-                     size_t n)
+                     const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
-    const char *items = *(char *const *)((const char *)message + field->offset);
-    /* A tensor's numbers are counted when it is read, not decoded. */
-    void *decoded = NULL;
-    if (!items && message->descriptor == &onnx__tensor_proto__descriptor) {
-        decoded = ox_write_numbers(w, (const Onnx__TensorProto *)message, field->id, n,
-                                   ox_field_bytes(field));
-        if (!decoded)
-            return;
-        items = decoded;
-    }
-    size_t head, tail;
-    bool is_data = message->descriptor == &onnx__tensor_proto__descriptor &&
-                   field->type != PROTOBUF_C_TYPE_MESSAGE && field->id != 1;
-    ox_write_range(w, n, &head, &tail);
-    if (!is_data || head + tail >= n)
-        head = n;
+    size_t n;
+    void *decoded;
+    const char *items = ox_write_items(w, message, field, &n, &decoded);
+    if (!items)
+        return;
     key(json, field->name);
     ox_json_array(json);
-    for (size_t i = 0; i < head && w->status == OX_OK; i++) {
+    for (size_t i = 0; i < n && w->status == OX_OK; i++) {
         element(w, json, field, items + i * ox_field_bytes(field));
         if (i % 1024 == 0)
             ox_write_flush(w, false);
     }
     ox_json_end_array(json);
     free(decoded);
-}
-
-/* Whether a singular field is set. */
-static bool is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
-{
-    const void *quantifier = (const char *)message + field->quantifier_offset;
-    if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-        return *(const uint32_t *)quantifier == field->id;
-    if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
-        return *(void *const *)((const char *)message + field->offset) != NULL;
-    return *(const protobuf_c_boolean *)quantifier != 0;
 }
 
 void ox_json_write_message(struct ox_model_writer *w, struct ox_json *json,
@@ -151,10 +126,9 @@ void ox_json_write_message(struct ox_model_writer *w, struct ox_json *json,
     for (unsigned i = 0; i < message->descriptor->n_fields && w->status == OX_OK; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
         if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-            size_t n = *(const size_t *)((const char *)message + field->quantifier_offset);
-            if (n)
-                repeated(w, json, message, field, n);
-        } else if (is_set(message, field)) {
+            if (ox_message_count(message, field))
+                repeated(w, json, message, field);
+        } else if (ox_message_has(message, field)) {
             key(json, field->name);
             element(w, json, field, (const char *)message + field->offset);
         }

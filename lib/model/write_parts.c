@@ -1,6 +1,7 @@
-/* What the writers of text and JSON share. */
+/* What the writers of text, JSON and protobuf's text format share. */
 #include <stdlib.h>
 
+#include "model/message.h"
 #include "model/write_impl.h"
 
 enum { FLUSH_BYTES = 1 << 20, SAMPLE = 4, ALWAYS_WHOLE = 16 };
@@ -35,4 +36,29 @@ void *ox_write_numbers(struct ox_model_writer *w, const Onnx__TensorProto *tenso
         w->status = ox_fail(w->err, OX_INPUT, "the model's file changed while it was read");
     free(numbers);
     return NULL;
+}
+
+size_t ox_write_head(const struct ox_model_writer *w, size_t n)
+{
+    size_t head, tail;
+    ox_write_range(w, n, &head, &tail);
+    return head + tail < n ? head : n;
+}
+
+const char *ox_write_items(struct ox_model_writer *w, const ProtobufCMessage *message,
+                           const ProtobufCFieldDescriptor *field, size_t *n, void **decoded)
+{
+    enum { DIMS = 1 };
+    const bool is_tensor = message->descriptor == &onnx__tensor_proto__descriptor;
+    const char *items = *(char *const *)((const char *)message + field->offset);
+    *n = ox_message_count(message, field);
+    *decoded = NULL;
+    if (!items && is_tensor) {
+        *decoded = ox_write_numbers(w, (const Onnx__TensorProto *)message, field->id, *n,
+                                    ox_field_bytes(field));
+        items = *decoded;
+    }
+    if (is_tensor && field->type != PROTOBUF_C_TYPE_MESSAGE && field->id != DIMS)
+        *n = ox_write_head(w, *n);
+    return items;
 }

@@ -107,8 +107,9 @@ static enum ox_status broadcast_batch(struct ox_run *r, const struct ox_tensor *
                : ox_run_fail(r, err, OX_LIMIT, "too many batches");
 }
 
-enum ox_status ox_matmul_plan(struct ox_run *r, const struct ox_tensor *a,
-                              const struct ox_tensor *b, struct ox_matmul *mm, struct ox_error *err)
+/* joined: matrices by a right side that is one matrix are one tall matrix. */
+static enum ox_status plan(struct ox_run *r, const struct ox_tensor *a, const struct ox_tensor *b,
+                           bool joined, struct ox_matmul *mm, struct ox_error *err)
 {
     *mm = (struct ox_matmul){0};
     if (a->rank == 0 || b->rank == 0)
@@ -127,6 +128,11 @@ enum ox_status ox_matmul_plan(struct ox_run *r, const struct ox_tensor *a,
         mm->dims[mm->rank++] = (int64_t)mm->m;
     if (b->rank > 1)
         mm->dims[mm->rank++] = (int64_t)mm->n;
+    if (joined && b->n == mm->k * mm->n && a->rank > 1) {
+        mm->m *= mm->batches;
+        mm->batches = 1;
+        return OX_OK;
+    }
     mm->a_at = batch_offsets(r, mm, a->dims, a->rank, err);
     mm->b_at = batch_offsets(r, mm, b->dims, b->rank, err);
     mm->c_at = ox_run_scratch(r, mm->batches, sizeof *mm->c_at, err);
@@ -135,6 +141,12 @@ enum ox_status ox_matmul_plan(struct ox_run *r, const struct ox_tensor *a,
     for (size_t q = 0; q < mm->batches; q++)
         mm->c_at[q] = q * mm->m * mm->n;
     return OX_OK;
+}
+
+enum ox_status ox_matmul_plan(struct ox_run *r, const struct ox_tensor *a,
+                              const struct ox_tensor *b, struct ox_matmul *mm, struct ox_error *err)
+{
+    return plan(r, a, b, false, mm, err);
 }
 
 /* Batches of the left side that lie one after the other by a right side shared by all are one tall matrix. */
@@ -176,7 +188,7 @@ static enum ox_status multiply(struct ox_run *r, bool fused, struct ox_error *er
 {
     const struct ox_tensor *a = ox_run_in(r, 0), *b = ox_run_in(r, 1);
     struct ox_matmul mm;
-    OX_TRY(ox_matmul_plan(r, a, b, &mm, err));
+    OX_TRY(plan(r, a, b, true, &mm, err));
     mm.fused = fused;
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, a->dtype, mm.rank, mm.dims, &y, err));

@@ -23,27 +23,22 @@ struct job {
     size_t work; /* elements, and a line that panels begin on */
     size_t elem; /* bytes */
     enum ox_gemm_way way;
-    struct ox_task_state state;
+    char *memory; /* work for each slot */
 };
 
-static void *allocate(struct ox_task_state *state, size_t count, size_t size, bool zeroed)
+void *ox_task_alloc(struct ox_task_state *state, size_t count, size_t size)
 {
     size_t bytes;
     if (OX_MUL_OVERFLOWS(count, size, &bytes) || !ox_budget_take(state->budget, bytes)) {
         state->no_memory = true;
         return NULL;
     }
-    void *memory = zeroed ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
+    void *memory = calloc(bytes ? bytes : 1, 1);
     if (!memory) {
         ox_budget_give(state->budget, bytes);
         state->no_memory = true;
     }
     return memory;
-}
-
-void *ox_task_alloc(struct ox_task_state *state, size_t count, size_t size)
-{
-    return allocate(state, count, size, true);
 }
 
 void ox_task_free(struct ox_task_state *state, void *memory, size_t count, size_t size)
@@ -89,19 +84,15 @@ static void one_block(const struct job *job, size_t batch, size_t row, size_t co
 
 static void product_task(void *arg, size_t i, size_t slot)
 {
-    struct job *job = arg;
-    (void)slot;
+    const struct job *job = arg;
     size_t blocks = job->row_blocks * job->col_blocks;
     size_t block = i % blocks, first = i / blocks * job->chunk;
     size_t end = job->p->batches - first < job->chunk ? job->p->batches : first + job->chunk;
-    char *memory = allocate(&job->state, job->work, job->elem, false);
-    if (!memory)
-        return;
-    void *work = memory + (LINE - (uintptr_t)memory % LINE) % LINE;
+    char *memory = job->memory ? job->memory + slot * job->work * job->elem : NULL;
+    void *work = memory ? memory + (LINE - (uintptr_t)memory % LINE) % LINE : NULL;
     for (size_t batch = first; batch < end; batch++)
         one_block(job, batch, block / job->col_blocks * job->rows,
                   block % job->col_blocks * job->cols, work);
-    ox_task_free(&job->state, memory, job->work, job->elem);
 }
 
 /* Two or three columns of many rows go by tiles where these read both sides as they lie. */
@@ -140,6 +131,17 @@ static void choose_blocks(struct job *job, bool real, unsigned threads)
     job->row_blocks = (p->m - 1) / job->rows + 1;
 }
 
+/* Not of ox_run_work(), of which a kernel of many products would run out. */
+static enum ox_status lend(struct ox_run *r, const struct job *job, struct ox_tensor **out,
+                           struct ox_error *err)
+{
+    size_t bytes;
+    if (OX_MUL_OVERFLOWS(job->work, ox_slots(r->env) * job->elem, &bytes) || bytes > INT64_MAX)
+        return ox_run_fail(r, err, OX_LIMIT, "the product needs too much memory");
+    const int64_t dim = (int64_t)bytes;
+    return ox_run_tensor(r, OX_UINT8, 1, &dim, out, err);
+}
+
 enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, struct ox_error *err)
 {
     if (!p->m || !p->n || !p->batches)
@@ -148,11 +150,7 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
     if (!real && p->dtype != OX_INT32 && p->dtype != OX_UINT32 && p->dtype != OX_INT64 &&
         p->dtype != OX_UINT64)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "no product of %s", ox_dtype_name(p->dtype));
-    struct job job = {.p = p,
-                      .chunk = 1,
-                      .elem = ox_dtype_size(p->dtype),
-                      .way = choose_way(p),
-                      .state = {.budget = ox_env_budget(r->env)}};
+    struct job job = {.p = p, .chunk = 1, .elem = ox_dtype_size(p->dtype), .way = choose_way(p)};
     choose_blocks(&job, real, ox_env_threads(r->env));
     if (real)
         job.work = LINE + ox_gemm_work(p->m < job.rows ? p->m : job.rows, job.cols, p->k);
@@ -164,7 +162,12 @@ enum ox_status ox_product_run(struct ox_run *r, const struct ox_product *p, stru
     const double macs = (double)p->m * (double)p->n * (double)p->k * (double)p->batches;
     /* few rows take as long as the right side takes to come */
     const double work = real ? 2 + 24.0 / (double)p->m : 8;
+    struct ox_tensor *lent = NULL;
+    if (job.work) {
+        OX_TRY(lend(r, &job, &lent, err));
+        job.memory = lent->data;
+    }
     ox_spread(r->env, chunks * job.row_blocks * job.col_blocks, work * macs, product_task, &job);
-    OX_TRY(ox_env_poll(r->env, err));
-    return job.state.no_memory ? ox_run_fail(r, err, OX_NO_MEMORY, "out of memory") : OX_OK;
+    ox_tensor_release(lent);
+    return ox_env_poll(r->env, err);
 }

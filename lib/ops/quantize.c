@@ -2,6 +2,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "kernels/casts.h"
+#include "kernels/code_rows.h"
 #include "ops/broadcast.h"
 #include "ops/fast/fast.h"
 #include "ops/int8/int8.h"
@@ -18,9 +20,11 @@ struct quantize_job {
     enum ox_dtype precision;    /* that the quotient is rounded to; OX_FLOAT64: not at all */
     bool rounds_x;              /* x holds more than `precision`, which its division is in */
     bool saturate;
+    bool halves;         /* the scales are 16-bit floats */
     double low, high;    /* of an integer target; low > high: a float target */
     const double *codes; /* the values of x's codes, where they are floats of a byte; NULL */
     struct ox_tensor *y;
+    struct ox_codes to_codes; /* of y's type */
 };
 
 enum { CHUNK = 256 };
@@ -62,8 +66,51 @@ static void store_real(const struct quantize_job *job, size_t at, double *q, siz
     ox_elements_convert(job->y->dtype, out, OX_FLOAT64, q, n, job->saturate);
 }
 
+static void cast(enum ox_dtype from, enum ox_dtype to, size_t n, const void *x, void *y)
+{
+    if (!ox_cast_run(ox_cpu(), from, to, n, x, y))
+        ox_elements_convert(to, y, from, x, n, true);
+}
+
+/* Halves divided in float32, which has more than twice the digits, and then rounded are what their own division gives. */
+static void quantize_halves(const struct quantize_job *job, struct ox_stretch s)
+{
+    const enum ox_dtype half = job->precision;
+    uint16_t rounded[CHUNK];
+    float q[CHUNK], ones[CHUNK];
+    int32_t zeros[CHUNK] = {0};
+    for (size_t i = 0; i < CHUNK; i++)
+        ones[i] = 1;
+    for (size_t done = 0; done < s.n; done += CHUNK) {
+        const size_t n = s.n - done < CHUNK ? s.n - done : CHUNK, at = s.at + done;
+        const double *scale = job->scale + s.scale + done * s.step;
+        const double *zero = job->zero ? job->zero + s.scale + done * s.step : NULL;
+        const float by = (float)*scale;
+        cast(half, OX_FLOAT32, n, (const uint16_t *)job->x->data + at, q);
+        for (size_t i = 0; s.step && i < n; i++)
+            q[i] /= (float)scale[i];
+        for (size_t i = 0; !s.step && i < n; i++)
+            q[i] /= by;
+        cast(OX_FLOAT32, half, n, q, rounded);
+        cast(half, OX_FLOAT32, n, rounded, q);
+        for (size_t i = 0; zero && i < n; i++)
+            zeros[i] = (int32_t)zero[i * s.step];
+        job->to_codes.quantize(n, q, s.step, ones, zeros,
+                               (char *)job->y->data + at * ox_dtype_size(job->y->dtype));
+    }
+}
+
+static bool is_half(enum ox_dtype dtype)
+{
+    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16;
+}
+
 static void quantize_stretch(const struct quantize_job *job, struct ox_stretch s)
 {
+    if (is_half(job->precision) && job->x->dtype == job->precision && job->to_codes.quantize) {
+        quantize_halves(job, s);
+        return;
+    }
     double q[CHUNK];
     bool whole = job->low <= job->high;
     for (size_t done = 0; done < s.n; done += CHUNK) {
@@ -90,11 +137,30 @@ static void quantize_stretch(const struct quantize_job *job, struct ox_stretch s
 #define T int8_t
 #include "ops/dequantize_tmpl.h"
 
+/* The difference of bytes by a half has no more digits than float32, so that it is rounded once. */
+static void dequantize_to_halves(const struct quantize_job *job, struct ox_stretch s,
+                                 void (*of)(const struct quantize_job *job, struct ox_stretch s,
+                                            float *out))
+{
+    float y[CHUNK];
+    for (size_t done = 0; done < s.n; done += CHUNK) {
+        struct ox_stretch part = {s.at + done, s.n - done, s.scale + done * s.step, s.step};
+        part.n = part.n < CHUNK ? part.n : CHUNK;
+        of(job, part, y);
+        cast(OX_FLOAT32, job->y->dtype, part.n, y, (uint16_t *)job->y->data + part.at);
+    }
+}
+
 static void dequantize_stretch(const struct quantize_job *job, struct ox_stretch s)
 {
     bool narrow = ox_dtype_is_integer(job->x->dtype) && ox_dtype_size(job->x->dtype) == 1;
+    const bool is_signed = ox_dtype_is_signed(job->x->dtype);
     if (narrow && job->y->dtype == OX_FLOAT32) {
-        (ox_dtype_is_signed(job->x->dtype) ? dequantize_signed : dequantize_unsigned)(job, s);
+        (is_signed ? dequantize_signed : dequantize_unsigned)(job, s, (float *)job->y->data + s.at);
+        return;
+    }
+    if (narrow && is_half(job->y->dtype) && job->halves) {
+        dequantize_to_halves(job, s, is_signed ? dequantize_signed : dequantize_unsigned);
         return;
     }
     double v[CHUNK];
@@ -234,6 +300,7 @@ static enum ox_status run_quantize(struct ox_run *r, struct ox_error *err)
     job.saturate = ox_run_int(r, "saturate", 1) != 0;
     integer_range(dtype, &job.low, &job.high);
     OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
+    job.to_codes = ox_codes(ox_cpu(), dtype);
     run_job(r, &job, quantize_task);
     return OX_OK;
 }
@@ -267,6 +334,7 @@ static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_real_in(r, 1, &job.scale, err));
     OX_TRY(zero_points(r, scale, &job.zero, err));
     OX_TRY(list_codes(r, &job, err));
+    job.halves = is_half(scale->dtype);
     OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
     run_job(r, &job, dequantize_task);
     return OX_OK;

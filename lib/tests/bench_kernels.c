@@ -232,6 +232,7 @@ static const struct layer layers[] = {
     {.side = 7, .in = 512, .out = 512, .kernel = 3, .stride = 1},
     {.side = 56, .in = 128, .out = 128, .kernel = 3, .stride = 2},
     {.side = 28, .in = 256, .out = 256, .kernel = 3, .stride = 2},
+    {.side = 160, .in = 64, .out = 128, .kernel = 3, .stride = 2},
     {.side = 80, .in = 64, .out = 64, .kernel = 3, .stride = 1},
     {.side = 54, .in = 16, .out = 64, .kernel = 3, .stride = 1},
     {.side = 224, .in = 64, .out = 32, .kernel = 3, .stride = 1},
@@ -421,8 +422,13 @@ void bench_kernels(enum ox_cpu level, const char *only)
             .in_pixel = l->in,
             .out_pixel = l->out};
         bench_way(t, ox_conv_choose(t, &c, 0), l);
-        if (l->kernel != 3 || l->stride != 1 || l->planar || c.groups > 1)
+        if (l->kernel != 3 || l->planar || l->transposed || c.groups > 1 || l->in < 16)
             continue;
+        if (l->stride == 2) {
+            bench_way(t, OX_CONV_WINOGRAD_STRIDED, l);
+            bench_way(t, OX_CONV_WINOGRAD_STRIDED_LATE, l);
+            continue;
+        }
         bench_way(t, OX_CONV_WINOGRAD2, l);
         bench_way(t, OX_CONV_WINOGRAD4, l);
         bench_way(t, OX_CONV_WINOGRAD2_LATE, l);

@@ -206,8 +206,8 @@ static bool print(struct damage_context *c, struct ox_model *model)
     struct ox_strbuf out;
     struct ox_model *again = NULL;
     struct ox_model_print_options how = {
-        .format = c->choice % 2 ? OX_FORMAT_JSON : OX_FORMAT_TEXT,
-        .weights = (enum ox_weights)(c->choice / 2 % 3),
+        .format = (enum ox_format)(OX_FORMAT_TEXT + c->choice % 3),
+        .weights = (enum ox_weights)(c->choice / 3 % 3),
         .pretty = c->choice % 5 == 0,
     };
     ox_strbuf_init(&out);

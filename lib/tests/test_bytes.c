@@ -71,6 +71,35 @@ START_TEST(floats_become_codes_and_back)
 }
 END_TEST
 
+START_TEST(windows_of_a_line_are_pooled)
+{
+    enum { WINDOWS = 5, ROWS = 9, STEP = 200 };
+    struct dice d = {(uint64_t)_i * 41};
+    const struct ox_bytes *t = bytes_at(_i), *plain = ox_bytes(OX_CPU_C);
+    const size_t n = dice_between(&d, OX_BYTES_WINDOW, 150), windows = dice_between(&d, 1, WINDOWS);
+    const size_t step = dice_between(&d, 0, STEP), rows = dice_between(&d, 1, ROWS);
+    struct codes x[ROWS], y = codes_new(&d, windows * n);
+    const uint8_t *at[ROWS], flip = dice_between(&d, 0, 1) ? 0x80 : 0;
+    for (size_t k = 0; k < rows; k++) {
+        x[k] = codes_new(&d, (windows - 1) * step + n);
+        at[k] = x[k].at;
+    }
+    if (t->windows)
+        t->windows(windows, step, n, rows, at, flip, y.at);
+    for (size_t w = 0; t->windows && w < windows; w++) {
+        uint8_t want[150];
+        memset(want, flip, n);
+        plain->greatest(n, rows, at, flip, want);
+        ck_assert(memcmp(want, y.at + w * n, n) == 0);
+        for (size_t k = 0; k < rows; k++)
+            at[k] += step;
+    }
+    for (size_t k = 0; k < rows; k++)
+        guarded_free(&x[k].room);
+    guarded_free(&y.room);
+}
+END_TEST
+
 START_TEST(codes_are_looked_up_pooled_and_turned)
 {
     struct dice d = {(uint64_t)_i * 37};
@@ -348,6 +377,7 @@ int main(void)
     TCase *tests = tcase_create("bytes");
     tcase_add_loop_test(tests, floats_become_codes_and_back, 0, 300);
     tcase_add_loop_test(tests, codes_are_looked_up_pooled_and_turned, 0, 300);
+    tcase_add_loop_test(tests, windows_of_a_line_are_pooled, 0, 300);
     tcase_add_loop_test(tests, rows_of_codes_are_added_up, 0, 200);
     tcase_add_loop_test(tests, sums_on_a_grid_are_known_to_be_exact, 0, 16);
     tcase_add_loop_test(tests, pairs_are_rounded_exactly, 0, 600);

@@ -98,6 +98,34 @@ START_TEST(stride_2_goes_by_winograd_where_tiles_are_many)
 }
 END_TEST
 
+/* Lines copied between zeros, which so few channels would else go by. */
+START_TEST(stride_2_of_few_channels_goes_by_winograd_where_that_pays)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        struct ox_compute cheap = *t, dear = *t;
+        const struct ox_conv c = {.batch = 1,
+                                  .groups = 1,
+                                  .in_channels = 64,
+                                  .out_channels = 64,
+                                  .kernel = {3, 3},
+                                  .stride = {2, 2},
+                                  .dilation = {1, 1},
+                                  .pad = {1, 1},
+                                  .in = {160, 160},
+                                  .out = {80, 80},
+                                  .in_pixel = 64,
+                                  .out_pixel = 64};
+        cheap.strided_transforms = 20;
+        dear.strided_transforms = 80;
+        const unsigned may = OX_CONV_MAY_WINOGRAD2 | OX_CONV_MAY_WINOGRAD4;
+        ck_assert_int_eq(ox_conv_choose(&cheap, &c, may), OX_CONV_WINOGRAD_STRIDED);
+        ck_assert_int_eq(ox_conv_choose(&dear, &c, may), OX_CONV_PADDED);
+        ck_assert_int_eq(ox_conv_choose(&cheap, &c, OX_CONV_MAY_WINOGRAD2), OX_CONV_PADDED);
+    }
+}
+END_TEST
+
 START_TEST(few_output_channels_go_abreast)
 {
     for (unsigned level = 0; level < n_tables(); level++) {
@@ -271,6 +299,7 @@ int main(void)
     tcase_add_test(tc, few_output_channels_go_abreast);
     tcase_add_test(tc, lines_are_copied_where_several_taps_read_them_and_they_stay_near);
     tcase_add_test(tc, stride_2_goes_by_winograd_where_tiles_are_many);
+    tcase_add_test(tc, stride_2_of_few_channels_goes_by_winograd_where_that_pays);
     tcase_add_test(tc, dilated_goes_by_winograd_where_it_fills_tiles);
     tcase_add_test(tc, pieces_of_kernels_go_by_winograd_in_the_way_that_takes_little_memory);
     suite_add_tcase(s, tc);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/half.h"
 #include "tensor/tensor.h"
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
@@ -114,11 +115,91 @@ START_TEST(as_plain_c)
 }
 END_TEST
 
+/* All halves by one scale, and back: quotients are rounded to halves first, then to integers. */
+START_TEST(codes_of_halves)
+{
+    enum { ALL = 65536 };
+    static uint16_t values[ALL];
+    const bool wide = _i & 1, by_row = _i & 2;
+    const float scale = by_row ? 0.375f : 0.0200042724609375f; /* both are halves */
+    const int least = wide ? -32768 : 0, most = wide ? 32767 : 255, zero = wide ? -3 : 100;
+    const int64_t dims[] = {2, ALL / 2};
+    struct text_run f;
+    char model[512];
+    snprintf(
+        model, sizeof model,
+        "<ir_version: 9, opset_import: [\"\" : 21]> g (float16[2, N] a, float16[%s] s, %s[%s] z) "
+        "=> (c, y) { c = QuantizeLinear <axis = 0> (a, s, z) "
+        "y = DequantizeLinear <axis = 0> (c, s, z) }",
+        by_row ? "2" : "", wide ? "int16" : "uint8", by_row ? "2" : "");
+    text_must_plan(&f, model, &(struct ox_run_options){.level = 2});
+    for (size_t i = 0; i < ALL; i++)
+        values[i] = (uint16_t)i;
+    const uint16_t half = ox_float_to_half(scale), halves[] = {half, half};
+    const int16_t words[] = {(int16_t)zero, (int16_t)zero};
+    const uint8_t bytes[] = {(uint8_t)zero, (uint8_t)zero};
+    text_give(&f, OX_FLOAT16, 2, dims, values);
+    text_give(&f, OX_FLOAT16, by_row, dims, halves);
+    text_give(&f, wide ? OX_INT16 : OX_UINT8, by_row, dims,
+              wide ? (const void *)words : (const void *)bytes);
+    text_must_run(&f);
+    const struct ox_tensor *c = ox_datum_get_tensor(f.out[0]), *y = ox_datum_get_tensor(f.out[1]);
+    for (size_t i = 0; i < ALL; i++) {
+        const double q = (double)ox_half_to_float(
+            ox_double_to_half((double)ox_half_to_float(values[i]) / (double)scale));
+        double want = isnan(q) ? least : rint(q) + zero;
+        want = want < least ? least : want > most ? most : want;
+        ck_assert_msg(ox_tensor_get_double(c, i) == want, "[%zu]: %g, not %g", i,
+                      ox_tensor_get_double(c, i), want);
+        want = (double)ox_half_to_float(ox_double_to_half((want - zero) * (double)scale));
+        ck_assert_msg(ox_tensor_get_double(y, i) == want, "[%zu] back: %g, not %g", i,
+                      ox_tensor_get_double(y, i), want);
+    }
+    text_close(&f);
+}
+END_TEST
+
+START_TEST(codes_that_are_floats)
+{
+    enum { N = 5000 };
+    static const char *const models[] = {
+        "QuantizeLinear <output_dtype = 17> (a, s)",
+        "QuantizeLinear <output_dtype = 19, axis = 0> (a, t)",
+        "QuantizeLinear <output_dtype = 18, saturate = 0> (a, s)",
+    };
+    static float values[N];
+    const float scales[] = {0.25f, 3};
+    struct text_run f[2];
+    char model[256];
+    snprintf(model, sizeof model,
+             "<ir_version: 11, opset_import: [\"\" : 23]> g (float[2, N] a, float s, float[2] t) "
+             "=> (y) { y = %s }",
+             models[_i]);
+    for (size_t i = 0; i < N; i++)
+        values[i] = i == 77   ? NAN
+                    : i == 78 ? INFINITY
+                              : ldexpf((float)(i * 7919 % 4001) - 2000, (int)(i % 24) - 16);
+    for (int k = 0; k < 2; k++) {
+        text_must_plan(&f[k], model, &(struct ox_run_options){.level = 2 * k});
+        text_give(&f[k], OX_FLOAT32, 2, (const int64_t[]){2, N / 2}, values);
+        text_give(&f[k], OX_FLOAT32, 0, NULL, scales);
+        text_give(&f[k], OX_FLOAT32, 1, (const int64_t[]){2}, scales);
+        text_must_run(&f[k]);
+    }
+    ck_assert_mem_eq(ox_datum_get_tensor(f[0].out[0])->data, ox_datum_get_tensor(f[1].out[0])->data,
+                     N);
+    text_close(&f[0]);
+    text_close(&f[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fast_types");
     TCase *tcase = tcase_create("fast_types");
     tcase_add_loop_test(tcase, as_plain_c, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(tcase, codes_of_halves, 0, 4);
+    tcase_add_loop_test(tcase, codes_that_are_floats, 0, 3);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -16,3 +16,6 @@ onnxtool dump -f text model.onnxtxt | tee once.onnxtxt
 onnxtool dump -f text once.onnxtxt | cmp - once.onnxtxt && echo same
 onnxtool dump -f json model.onnxtxt > m.json
 onnxtool dump -f text m.json | cmp - once.onnxtxt && echo same
+onnxtool dump -f textproto model.onnxtxt > m.pbtxt
+onnxtool dump -f text m.pbtxt | cmp - once.onnxtxt && echo same
+onnxtool convert-opset m.pbtxt --to 22 --no-verify -q -o next.textproto 2>/dev/null; sed -n 1,3p next.textproto

@@ -10,3 +10,6 @@ onnxtool run m.onnxtxt -i s=seq/output_0.pb --random 1 --save-test-data set -q &
 onnxtool run m.onnxtxt --test-data set && echo agrees
 onnxtool run m.onnxtxt --test-data set --save-test-data again; echo "exit $?"
 onnxtool run m.onnxtxt --random 1 -i s=seq/output_0.pb --save-test-data m.onnxtxt/set -q; echo "exit $?"
+onnxtool run s.onnxtxt --random 3 -o s.pb && cmp s.pb seq/output_0.pb && echo same
+onnxtool run m.onnxtxt -i s=s.pb --random 1 -o three.pb; echo "exit $?"
+onnxtool run s.onnxtxt --random 3 -o s.png; echo "exit $?"

@@ -296,6 +296,39 @@ static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t fli
             y[i] = (x[k][i] ^ flip) > (y[i] ^ flip) ? x[k][i] : y[i];
 }
 
+static inline __m256i vector_at(const uint8_t *x)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)x);
+}
+
+static inline __attribute__((always_inline)) void windows_of(size_t n_windows, size_t step,
+                                                             size_t n, size_t rows,
+                                                             const uint8_t *const *x,
+                                                             const bool is_signed, uint8_t *y)
+{
+    for (size_t w = 0, at = 0; w < n_windows; w++, at += step, y += n) {
+        for (size_t i = 0;; i = i + 32 < n - 32 ? i + 32 : n - 32) {
+            __m256i most = vector_at(x[0] + at + i);
+            for (size_t k = 1; k < rows; k++) {
+                const __m256i u = vector_at(x[k] + at + i);
+                most = is_signed ? _mm256_max_epi8(u, most) : _mm256_max_epu8(u, most);
+            }
+            _mm256_storeu_si256((__m256i *)(void *)(y + i), most);
+            if (i + 32 >= n)
+                break;
+        }
+    }
+}
+
+static void windows(size_t n_windows, size_t step, size_t n, size_t rows, const uint8_t *const *x,
+                    uint8_t flip, uint8_t *y)
+{
+    if (flip)
+        windows_of(n_windows, step, n, rows, x, true, y);
+    else
+        windows_of(n_windows, step, n, rows, x, false, y);
+}
+
 static inline void add_wide(__m128i words, int32_t *y)
 {
     __m256i *at = (__m256i *)(void *)y;
@@ -380,6 +413,7 @@ void ox_bytes_avx2(struct ox_bytes *t)
     t->add = add;
     t->multiply = multiply;
     t->greatest = greatest;
+    t->windows = windows;
     t->accumulate = accumulate;
     t->sum = sum;
     ox_bytes_turn_avx2(t);

@@ -196,6 +196,37 @@ static void greatest(size_t n, size_t rows, const uint8_t *const *x, uint8_t fli
     }
 }
 
+static inline __attribute__((always_inline)) void windows_of(size_t n_windows, size_t step,
+                                                             size_t n, const size_t rows,
+                                                             const uint8_t *const *x,
+                                                             const bool is_signed, uint8_t *y)
+{
+    for (size_t w = 0, at = 0; w < n_windows; w++, at += step, y += n) {
+        for (size_t i = 0; i < n; i += ALL) {
+            const __mmask64 mask = first(n - i);
+            __m512i most = _mm512_maskz_loadu_epi8(mask, x[0] + at + i);
+#pragma GCC unroll 8
+            for (size_t k = 1; k < rows; k++) {
+                const __m512i u = _mm512_maskz_loadu_epi8(mask, x[k] + at + i);
+                most = is_signed ? _mm512_max_epi8(u, most) : _mm512_max_epu8(u, most);
+            }
+            _mm512_mask_storeu_epi8(y + i, mask, most);
+        }
+    }
+}
+
+/* By the number of rows, which is mostly one of these. */
+static void windows(size_t n_windows, size_t step, size_t n, size_t rows, const uint8_t *const *x,
+                    uint8_t flip, uint8_t *y)
+{
+    if (flip)
+        windows_of(n_windows, step, n, rows, x, true, y);
+    else if (rows == 9)
+        windows_of(n_windows, step, n, 9, x, false, y);
+    else
+        windows_of(n_windows, step, n, rows, x, false, y);
+}
+
 void ox_bytes_avx512(struct ox_bytes *t)
 {
     t->quantize = quantize;
@@ -204,4 +235,5 @@ void ox_bytes_avx512(struct ox_bytes *t)
     t->add_rows = add_rows;
     t->multiply = multiply;
     t->greatest = greatest;
+    t->windows = windows;
 }

@@ -54,6 +54,7 @@ void ox_compute_avx512(struct ox_compute *t)
         t->line =
             line_in_halves; /* Intel's cores have one unit for half vectors beside wide ones */
         t->one_stream = 3;
+        t->strided_transforms = 20;
     } else { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;

@@ -4,7 +4,7 @@
 
 #include "kernels/x86/integer_end_avx512.h"
 
-enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS, LINE = 4 * 32, PANEL = 32, SUMS = 2 * PARTS };
+enum { LANES = 16, PARTS = 4, COLS = LANES * PARTS, LINE = 4 * 32, PANEL = 32, SUMS = 4 * PARTS };
 
 /* What all rows of up to 64 columns share; of up to 32 or 16 columns two or four rows leave together. */
 struct columns {
@@ -41,21 +41,13 @@ static struct columns columns_at(const struct ox_integer_shallow *s, size_t at)
     return c;
 }
 
-/* As many rows as fill a vector, or `rows` that there are of them. */
-static inline __attribute__((always_inline)) void
-leave(const struct ox_integer_shallow *s, const struct ends *e, const struct columns *c,
-      const unsigned parts, const __m512i *sums, size_t rows, uint8_t *out)
+/* As many rows as fill a vector, or `rows` that there are of them, of bytes in order. */
+static inline __attribute__((always_inline)) void put(const struct ox_integer_shallow *s,
+                                                      const struct ends *e, const struct columns *c,
+                                                      const unsigned parts, const __m512i *whole,
+                                                      size_t rows, uint8_t *out)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i whole[PARTS];
-#pragma GCC unroll 4
-    for (unsigned k = 0; k < PARTS; k++) {
-        const __m512i x = sums[k];
-        const __m512 scale = c->scale[k % parts], *fraction = &c->fraction[k % parts];
-        whole[k] = !__builtin_expect(c->near, 1)       ? whole_in_double(e, x, *fraction, scale)
-                   : __builtin_expect(c->fractions, 0) ? near_of(e, floats_of(x, fraction), scale)
-                                                       : near_of(e, floats_of(x, NULL), scale);
-    }
     const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(e, whole));
 #pragma GCC unroll 4
     for (unsigned r = 0; r < PARTS; r++) {
@@ -63,6 +55,36 @@ leave(const struct ox_integer_shallow *s, const struct ends *e, const struct col
         if (width < COLS && r < rows)
             _mm512_mask_storeu_epi8(out + r * s->out_row - width, c->mask << width, bytes);
     }
+}
+
+/* Of sums that have fractions, or more bits than a float; apart, for what is not used here costs the others registers. */
+static __attribute__((noinline)) void leave_others(const struct ox_integer_shallow *s,
+                                                   const struct columns *c, unsigned parts,
+                                                   size_t most, const __m512i *sums, size_t rows,
+                                                   uint8_t *out)
+{
+    const struct ends e = ends_of(s->end);
+    const unsigned together = PARTS / parts;
+    for (size_t i = 0; i < most && i < rows; i += together, sums += PARTS) {
+        __m512i whole[PARTS];
+        for (unsigned k = 0; k < PARTS; k++) {
+            const __m512 scale = c->scale[k % parts], fraction = c->fraction[k % parts];
+            whole[k] = c->near ? near_of(&e, floats_of(sums[k], &fraction), scale)
+                               : whole_in_double(&e, sums[k], fraction, scale);
+        }
+        put(s, &e, c, parts, whole, rows - i, out + i * s->out_row);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+leave(const struct ox_integer_shallow *s, const struct ends *e, const struct columns *c,
+      const unsigned parts, const __m512i *sums, size_t rows, uint8_t *out)
+{
+    __m512i whole[PARTS];
+#pragma GCC unroll 4
+    for (unsigned k = 0; k < PARTS; k++)
+        whole[k] = near_of(e, floats_of(sums[k], NULL), c->scale[k % parts]);
+    put(s, e, c, parts, whole, rows, out);
 }
 
 static inline __m512i four_of(const uint8_t *a)
@@ -77,29 +99,42 @@ static inline __attribute__((always_inline)) void block_of(const struct ox_integ
                                                            const size_t fours, const unsigned parts)
 {
     const struct columns c = columns_at(s, at);
-    enum { ROWS_MOST = SUMS };
-    const unsigned rows = SUMS / parts, together = PARTS / parts;
+    enum { ROWS_MOST = SUMS / 2 };
+    const unsigned n_sums = parts == PARTS ? SUMS : SUMS / 2, rows = n_sums / parts,
+                   together = PARTS / parts;
     uint8_t *out = (uint8_t *)s->out + at;
     for (size_t i = 0; i < s->rows; i += rows, out += rows * s->out_row) {
         const size_t left = s->rows - i;
         const uint8_t *a[ROWS_MOST];
         __m512i x[SUMS];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (unsigned r = 0; r < rows; r++)
             a[r] = s->a + (r < left ? i + r : i) * s->a_row;
-#pragma GCC unroll 8
-        for (unsigned k = 0; k < SUMS; k++)
+#pragma GCC unroll 16
+        for (unsigned k = 0; k < n_sums; k++)
             x[k] = c.offset[k % parts];
 #pragma GCC unroll 8
         for (size_t q = 0; q < fours; q++) {
-#pragma GCC unroll 8
-            for (unsigned k = 0; k < SUMS; k++)
+#pragma GCC unroll 16
+            for (unsigned k = 0; k < n_sums; k++)
                 x[k] = _mm512_dpbusd_epi32(x[k], four_of(a[k / parts] + 4 * q),
                                            _mm512_loadu_si512(c.weights[k % parts] + q * LINE));
+        }
+        if (__builtin_expect(!c.near || c.fractions, 0)) {
+            __m512i all[SUMS];
+#pragma GCC unroll 16
+            for (unsigned k = 0; k < n_sums; k++)
+                all[k] = x[k];
+            leave_others(s, &c, parts, rows, all, left, out);
+            continue;
         }
         leave(s, e, &c, parts, x, left, out);
         if (left > together)
             leave(s, e, &c, parts, x + PARTS, left - together, out + together * s->out_row);
+        if (parts == PARTS && left > 2)
+            leave(s, e, &c, parts, x + 2 * PARTS, left - 2, out + 2 * s->out_row);
+        if (parts == PARTS && left > 3)
+            leave(s, e, &c, parts, x + 3 * PARTS, left - 3, out + 3 * s->out_row);
     }
 }
 
@@ -120,6 +155,10 @@ static void shallow(const struct ox_integer_shallow *s)
     const struct ends e = ends_of(s->end);
     if (s->depth == 16)
         of_depth(s, &e, 4);
+    else if (s->depth == 28)
+        of_depth(s, &e, 7);
+    else if (s->depth == 32)
+        of_depth(s, &e, 8);
     else
         of_depth(s, &e, s->depth / 4);
 }

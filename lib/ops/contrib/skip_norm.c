@@ -14,43 +14,61 @@
 struct norm_rows {
     size_t count, n;
     const double *x, *skip, *bias; /* skip: repeated every skip_period elements; NULL: none */
-    size_t skip_period;
-    const double *gamma, *beta; /* beta: NULL: none */
+    size_t skip_period;            /* a multiple of n */
+    const double *gamma, *beta;    /* beta: NULL: none */
     double epsilon;
     bool centred;
-    double *y, *sum; /* [count, n] */
+    double *y, *sum; /* [count, n]; sum: NULL: that is x */
     double *mean, *inverse;
 };
+
+enum { ABREAST = 8 }; /* sums that do not wait for each other */
+
+static double sum_up(size_t n, const double *v, double mean, bool squares)
+{
+    double sums[ABREAST] = {0}, all = 0;
+    size_t i = 0;
+    for (; i + ABREAST <= n; i += ABREAST)
+        for (size_t k = 0; k < ABREAST; k++)
+            sums[k] += squares ? (v[i + k] - mean) * (v[i + k] - mean) : v[i + k];
+    for (; i < n; i++)
+        sums[i % ABREAST] += squares ? (v[i] - mean) * (v[i] - mean) : v[i];
+    for (size_t k = 0; k < ABREAST; k++)
+        all += sums[k];
+    return all;
+}
 
 static void norm_task(void *arg, size_t row)
 {
     const struct norm_rows *j = arg;
-    size_t base = row * j->n;
-    const double *x = j->x + base;
-    double *sum = j->sum + base, *y = j->y + base, mean = 0, variance = 0;
-    for (size_t i = 0; i < j->n; i++)
-        sum[i] = x[i] + (j->skip ? j->skip[(base + i) % j->skip_period] : 0) +
-                 (j->bias ? j->bias[i] : 0);
-    for (size_t i = 0; j->centred && i < j->n; i++)
-        mean += sum[i];
-    mean /= (double)j->n;
-    for (size_t i = 0; i < j->n; i++)
-        variance += (sum[i] - mean) * (sum[i] - mean);
-    double inverse = 1 / sqrt(variance / (double)j->n + j->epsilon);
-    for (size_t i = 0; i < j->n; i++)
+    const size_t base = row * j->n, n = j->n;
+    const double *x = j->x + base, *sum = x;
+    double *y = j->y + base, mean = 0;
+    if (j->sum) {
+        const double *skip = j->skip ? j->skip + base % j->skip_period : NULL;
+        double *made = j->sum + base;
+        for (size_t i = 0; i < n; i++)
+            made[i] = x[i] + (skip ? skip[i] : 0) + (j->bias ? j->bias[i] : 0);
+        sum = made;
+    }
+    if (j->centred)
+        mean = sum_up(n, sum, 0, false) / (double)n;
+    const double inverse = 1 / sqrt(sum_up(n, sum, mean, true) / (double)n + j->epsilon);
+    for (size_t i = 0; i < n; i++)
         y[i] = (sum[i] - mean) * inverse * j->gamma[i] + (j->beta ? j->beta[i] : 0);
     j->mean[row] = mean;
     j->inverse[row] = inverse;
 }
 
-static enum ox_status alloc_norm(struct ox_run *r, struct norm_rows *j, struct ox_error *err)
+static enum ox_status alloc_norm(struct ox_run *r, struct norm_rows *j, bool sums,
+                                 struct ox_error *err)
 {
     size_t all = j->count * j->n;
     j->y = ox_real_scratch(r, all, err);
-    j->sum = ox_real_scratch(r, all, err);
+    j->sum = sums ? ox_real_scratch(r, all, err) : NULL;
     j->mean = ox_real_scratch(r, j->count, err);
     j->inverse = ox_real_scratch(r, j->count, err);
-    return j->y && j->sum && j->mean && j->inverse ? OX_OK : OX_NO_MEMORY;
+    return j->y && (j->sum || !sums) && j->mean && j->inverse ? OX_OK : OX_NO_MEMORY;
 }
 
 /* A list of n elements. */
@@ -94,7 +112,7 @@ static enum ox_status run_skip(struct ox_run *r, bool centred, struct ox_error *
     if (centred)
         OX_TRY(list_in(r, "beta", 3, j.n, &j.beta, err));
     OX_TRY(list_in(r, "bias", centred ? 4 : 3, j.n, &j.bias, err));
-    OX_TRY(alloc_norm(r, &j, err));
+    OX_TRY(alloc_norm(r, &j, true, err));
     if (x->n)
         ox_parallel(r->env, j.count, norm_task, &j);
     OX_TRY(ox_real_out(r, 0, x->dtype, x->rank, x->dims, j.y, err));
@@ -131,7 +149,9 @@ static enum ox_status run_simplified(struct ox_run *r, struct ox_error *err)
     j.epsilon = (double)ox_run_float(r, "epsilon", 1e-5f);
     OX_TRY(ox_real_in(r, 0, &j.x, err));
     OX_TRY(list_in(r, "scale", 1, j.n, &j.gamma, err));
-    OX_TRY(alloc_norm(r, &j, err));
+    if (x->dtype == OX_FLOAT64 && scale->dtype == OX_FLOAT64 && !ox_run_wants(r, 1))
+        return ox_run_standard(r, "RMSNormalization", 23, err);
+    OX_TRY(alloc_norm(r, &j, false, err));
     if (x->n)
         ox_parallel(r->env, j.count, norm_task, &j);
     OX_TRY(ox_real_out(r, 0, scale->dtype, x->rank, x->dims, j.y, err));
@@ -277,7 +297,7 @@ static enum ox_status run_embedding(struct ox_run *r, const struct embedding *e,
         OX_TRY(add_rows(r, &e->segments, batch, length, j.n, sum, err));
     OX_TRY(table_list(r, &e->gamma, j.n, &j.gamma, err));
     OX_TRY(table_list(r, &e->beta, j.n, &j.beta, err));
-    OX_TRY(alloc_norm(r, &j, err));
+    OX_TRY(alloc_norm(r, &j, true, err));
     if (all)
         ox_parallel(r->env, j.count, norm_task, &j);
     const int64_t dims[3] = {ids->dims[0], ids->dims[1], words->dims[1]};

@@ -2,6 +2,7 @@
  * reference kernels make. */
 #include <string.h>
 
+#include "kernels/casts.h"
 #include "kernels/code_rows.h"
 #include "ops/broadcast.h"
 #include "ops/fast/fast.h"
@@ -25,6 +26,24 @@ static void quantize_task(void *arg, size_t from, size_t to)
         const struct ox_stretch s = ox_spread_next(&job->spread, &from, to);
         job->codes.quantize(s.n, (const float *)job->x + s.at, s.step, job->scale + s.scale,
                             job->zero + s.scale, (char *)job->y + s.at * job->y_size);
+    }
+}
+
+/* To floats of 8 bits, without zero points. */
+static void quantize_floats_task(void *arg, size_t from, size_t to)
+{
+    enum { CHUNK = 512 };
+    const struct code_job *job = arg;
+    const struct ox_rows *t = ox_fast_rows();
+    float q[CHUNK];
+    while (from < to) {
+        const struct ox_stretch s = ox_spread_next(&job->spread, &from, to);
+        for (size_t done = 0; done < s.n; done += CHUNK) {
+            const size_t n = s.n - done < CHUNK ? s.n - done : CHUNK, at = s.at + done;
+            t->binary[OX_BINARY_DIV][s.step ? OX_ROW_BOTH : OX_ROW_RIGHT_ONE](
+                n, (const float *)job->x + at, job->scale + s.scale + done * s.step, q);
+            ox_cast_run(ox_cpu(), OX_FLOAT32, job->codes.dtype, n, q, (char *)job->y + at);
+        }
     }
 }
 
@@ -81,6 +100,12 @@ static enum ox_status run_codes(struct ox_run *r, struct code_job *job, enum ox_
     return OX_OK;
 }
 
+static bool is_small_float(enum ox_dtype dtype)
+{
+    return dtype == OX_FLOAT8E4M3FN || dtype == OX_FLOAT8E4M3FNUZ || dtype == OX_FLOAT8E5M2 ||
+           dtype == OX_FLOAT8E5M2FNUZ;
+}
+
 enum ox_status ox_fast_quantize(struct ox_run *r, struct ox_error *err)
 {
     const enum ox_status status = ox_int8_quantize(r, err);
@@ -91,10 +116,12 @@ enum ox_status ox_fast_quantize(struct ox_run *r, struct ox_error *err)
                   precision = ox_run_int(r, "precision", 0);
     const enum ox_dtype dtype = zero ? zero->dtype : wanted ? (enum ox_dtype)wanted : OX_UINT8;
     struct code_job job = {.codes = ox_codes(ox_cpu(), dtype)};
-    if (x->dtype != OX_FLOAT32 || !job.codes.quantize || (wanted && wanted != (int64_t)dtype) ||
-        (precision && precision != OX_FLOAT32) || !scales_fit(r, dtype, &job.spread))
+    const bool floats = is_small_float(dtype) && !zero && ox_run_int(r, "saturate", 1);
+    if (x->dtype != OX_FLOAT32 || !(job.codes.quantize || floats) ||
+        (wanted && wanted != (int64_t)dtype) || (precision && precision != OX_FLOAT32) ||
+        !scales_fit(r, dtype, &job.spread))
         return OX_UNSUPPORTED;
-    return run_codes(r, &job, dtype, quantize_task, err);
+    return run_codes(r, &job, dtype, floats ? quantize_floats_task : quantize_task, err);
 }
 
 enum ox_status ox_fast_dequantize(struct ox_run *r, struct ox_error *err)

@@ -254,6 +254,15 @@ static enum ox_status read_c(struct ox_run *r, size_t m, size_t n, struct ox_epi
     if (!c)
         return OX_OK;
     const float **place = place_of_c(c, m, n, end);
+    if (!place && c->dtype == OX_FLOAT32 && c->rank <= 2 && c->n == 1) {
+        float *row = ox_run_work(r, n, sizeof *row, err);
+        if (!row)
+            return err->status;
+        for (size_t i = 0; i < n; i++)
+            row[i] = *(const float *)c->data * beta;
+        end->col_bias = row;
+        return OX_OK;
+    }
     if (!place)
         return OX_UNSUPPORTED;
     *place = c->data;

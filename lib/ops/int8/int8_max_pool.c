@@ -68,6 +68,40 @@ static void one_window(const struct greatest *g, const uint8_t *image, int64_t r
     compare(g, &list);
 }
 
+/* Where the outputs of a line begin, and end, whose windows have all their columns. */
+static void whole_columns(const struct ox_window *w, int64_t *from, int64_t *to)
+{
+    const int64_t stride = w->stride[1], reach = (w->kernel[1] - 1) * w->dilation[1];
+    const int64_t last = w->in[1] + w->before[1] - 1 - reach; /* the last column where one begins */
+    *from = (w->before[1] + stride - 1) / stride;
+    *to = last < 0 ? 0 : last / stride + 1;
+    if (*to > w->out[1])
+        *to = w->out[1];
+    if (*to < *from)
+        *to = *from;
+}
+
+/* Outputs col to end - 1 of a line, whose windows have all their columns; false: they are looked at one by one. */
+static bool many_windows(const struct greatest *g, const uint8_t *image, int64_t row, int64_t col,
+                         int64_t end, const int64_t *lo, const int64_t *hi, uint8_t *out)
+{
+    const struct ox_window *w = g->w;
+    const uint8_t *rows[LISTED];
+    size_t n = 0;
+    if (!g->table->windows || g->channels < OX_BYTES_WINDOW || col >= end || lo[0] >= hi[0] ||
+        (hi[0] - lo[0]) > LISTED / w->kernel[1])
+        return false;
+    const int64_t across = col * w->stride[1] - w->before[1];
+    for (int64_t r = lo[0]; r < hi[0]; r++) {
+        const int64_t at = row * w->stride[0] - w->before[0] + r * w->dilation[0];
+        for (int64_t q = 0; q < w->kernel[1]; q++)
+            rows[n++] = image + (size_t)(at * w->in[1] + across + q * w->dilation[1]) * g->channels;
+    }
+    g->table->windows((size_t)(end - col), (size_t)w->stride[1] * g->channels, g->channels, n, rows,
+                      g->flip, out);
+    return true;
+}
+
 /* The rows of the image that a line of outputs reaches, as one within its padding. */
 static void join_rows(const struct greatest *g, const uint8_t *image, int64_t row,
                       const int64_t *lo, const int64_t *hi, uint8_t *line)
@@ -118,9 +152,16 @@ static void row_of_outputs(void *arg, size_t i, size_t slot)
         windows_of_line(g, line, out);
         return;
     }
-    for (int64_t col = 0; col < w->out[1]; col++, out += g->channels) {
+    int64_t from, to;
+    whole_columns(w, &from, &to);
+    for (int64_t col = 0; col < w->out[1];) {
+        uint8_t *at = out + (size_t)col * g->channels;
+        if (col == from && many_windows(g, image, row, from, to, lo, hi, at)) {
+            col = to;
+            continue;
+        }
         ox_window_range(w, 1, col, &lo[1], &hi[1]);
-        one_window(g, image, row, col, lo, hi, out);
+        one_window(g, image, row, col++, lo, hi, at);
     }
 }
 

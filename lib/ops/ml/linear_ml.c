@@ -55,8 +55,10 @@ static enum ox_status linear_scores(struct ox_run *r, struct linear *l, struct o
     l->scores = ox_real_scratch(r, n_scores, err);
     if ((!x && l->rows.x->n) || !weights || !l->scores)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < need; i++)
-        weights[i] = (double)l->coefficients[i];
+    /* By columns of scores, of which there are too few for products row by row. */
+    for (size_t i = 0; i < cols; i++)
+        for (size_t k = 0; k < l->n; k++)
+            weights[i * l->n + k] = (double)l->coefficients[k * cols + i];
     struct ox_product p = {.dtype = OX_FLOAT64,
                            .m = l->rows.rows,
                            .n = l->n,
@@ -65,8 +67,8 @@ static enum ox_status linear_scores(struct ox_run *r, struct linear *l, struct o
                            .a_row = cols,
                            .a_col = 1,
                            .b = weights,
-                           .b_row = 1,
-                           .b_col = cols,
+                           .b_row = l->n,
+                           .b_col = 1,
                            .c = l->scores,
                            .ldc = l->n,
                            .batches = 1};
@@ -277,8 +279,11 @@ static enum ox_status run_linear_classifier(struct ox_run *r, struct ox_error *e
             ox_post_transform_pair(l.transform, 1 - scores[0], scores[0], pair);
         else if (transforms(&l))
             ox_post_transform_row(l.transform, l.n, scores);
-        ox_real_store(z, i * columns, columns, paired ? pair : scores);
+        if (paired)
+            ox_real_store(z, i * columns, columns, pair);
     }
+    if (!paired)
+        ox_real_store(z, 0, z->n, l.scores);
     return ox_ml_labels_out(r, 0, &labels, l.rows.rows, picked, err);
 }
 

@@ -101,7 +101,10 @@ static enum ox_status run_feature_vectorizer(struct ox_run *r, struct ox_error *
     const int64_t dims[2] = {(int64_t)rows, total};
     struct ox_tensor *y;
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 2, dims, &y, err));
-    memset(y->data, 0, y->n * ox_dtype_size(y->dtype));
+    double *made = ox_real_scratch(r, y->n, err);
+    if (!made)
+        return OX_NO_MEMORY;
+    memset(made, 0, y->n * sizeof *made);
     for (size_t k = 0; k < n; column += (size_t)widths[k++]) {
         const struct ox_tensor *x = ox_run_in(r, k);
         size_t own_rows = x->rank > 1 ? (size_t)x->dims[0] : 1;
@@ -112,14 +115,15 @@ static enum ox_status run_feature_vectorizer(struct ox_run *r, struct ox_error *
             continue;
         size_t cols = x->n / rows, width = (size_t)widths[k];
         size_t take = cols < width ? cols : width;
-        double *row = ox_real_scratch(r, take, err);
-        if (!row)
+        double *all = ox_real_scratch(r, x->n, err);
+        if (!all)
             return OX_NO_MEMORY;
-        for (size_t i = 0; i < rows; i++) {
-            ox_real_load(x, i * cols, take, row);
-            ox_real_store(y, i * (size_t)total + column, take, row);
-        }
+        ox_real_load(x, 0, x->n, all);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < take; j++)
+                made[i * (size_t)total + column + j] = all[i * cols + j];
     }
+    ox_real_store(y, 0, y->n, made);
     return OX_OK;
 }
 

@@ -30,12 +30,44 @@ static double norm_of(enum norm norm, const double *v, size_t n, size_t step)
     return sum == 0 ? 1 : sum;
 }
 
+/* The same of neighbours, in parts that do not wait for each other. */
+static double norm_of_row(enum norm norm, const double *v, size_t n)
+{
+    enum { ABREAST = 8 };
+    double part[ABREAST];
+    size_t i = 0;
+    if (n < ABREAST)
+        return norm_of(norm, v, n, 1);
+    for (size_t k = 0; k < ABREAST; k++)
+        part[k] = norm == NORM_MAX ? -INFINITY : 0;
+    for (; i + ABREAST <= n; i += ABREAST) {
+        const double *x = v + i;
+        if (norm == NORM_MAX)
+            for (size_t k = 0; k < ABREAST; k++)
+                part[k] = x[k] > part[k] ? x[k] : part[k];
+        else
+            for (size_t k = 0; k < ABREAST; k++)
+                part[k] += norm == NORM_L1 ? fabs(x[k]) : x[k] * x[k];
+    }
+    for (size_t k = 0; i < n; i++, k++) {
+        if (norm == NORM_MAX)
+            part[k] = v[i] > part[k] ? v[i] : part[k];
+        else
+            part[k] += norm == NORM_L1 ? fabs(v[i]) : v[i] * v[i];
+    }
+    for (size_t k = 1; k < ABREAST; k++)
+        part[0] = norm != NORM_MAX ? part[0] + part[k] : part[k] > part[0] ? part[k] : part[0];
+    const double by = norm == NORM_L2 ? sqrt(part[0]) : part[0];
+    return by == 0 ? 1 : by;
+}
+
 struct normalizing {
     const struct ox_tensor *x;
     struct ox_tensor *y;
     enum norm norm;
     size_t cols, inner; /* elements of a norm, and from one of them to the next */
-    double *slab;       /* cols * inner */
+    size_t together; /* norms that follow each other and are loaded at once; 1 but for inner of 1 */
+    double *slab;    /* together * cols * inner */
 };
 
 /* Those of floats: the inverse of what they are divided by is exact enough in double, and of no float infinite. Long rows are summed
@@ -176,17 +208,25 @@ static void normalize_floats(void *arg, size_t from, size_t to)
     }
 }
 
+static void normalize_slab(const struct normalizing *s, double *slab)
+{
+    for (size_t k = 0; k < s->inner; k++) {
+        const double by = s->inner == 1 ? norm_of_row(s->norm, slab, s->cols)
+                                        : norm_of(s->norm, slab + k, s->cols, s->inner);
+        for (size_t i = 0; i < s->cols; i++)
+            slab[i * s->inner + k] /= by;
+    }
+}
+
 static void normalize_slabs(const struct normalizing *s)
 {
     const size_t n = s->cols * s->inner;
-    for (size_t at = 0; at < s->x->n; at += n) {
-        ox_real_load(s->x, at, n, s->slab);
-        for (size_t k = 0; k < s->inner; k++) {
-            double by = norm_of(s->norm, s->slab + k, s->cols, s->inner);
-            for (size_t i = 0; i < s->cols; i++)
-                s->slab[i * s->inner + k] /= by;
-        }
-        ox_real_store(s->y, at, n, s->slab);
+    for (size_t at = 0, some; at < s->x->n; at += some) {
+        some = s->x->n - at < s->together * n ? s->x->n - at : s->together * n;
+        ox_real_load(s->x, at, some, s->slab);
+        for (size_t i = 0; i < some; i += n)
+            normalize_slab(s, s->slab + i);
+        ox_real_store(s->y, at, some, s->slab);
     }
 }
 
@@ -207,7 +247,8 @@ static enum ox_status normalize(struct ox_run *r, bool quick, struct ox_error *e
     quick = quick && inner == 1 && x->dtype == OX_FLOAT32;
     struct normalizing s = {.x = x, .norm = (enum norm)norm, .cols = cols, .inner = inner};
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &s.y, err));
-    if (!quick && !(s.slab = ox_real_scratch(r, cols * inner, err)))
+    s.together = inner == 1 && cols && cols < CHUNK ? CHUNK / cols : 1;
+    if (!quick && !(s.slab = ox_real_scratch(r, s.together * cols * inner, err)))
         return OX_NO_MEMORY;
     if (quick && x->n)
         ox_fast_spread(r->env, x->n / cols, CHUNK / cols + 1, (double)cols * NS_AN_ELEMENT,
