@@ -108,10 +108,10 @@ static void float_text(const struct ox_tensor *in, size_t i, char text[TEXT])
     put_decimal(&d, text);
 }
 
-/* In decimal, to the end of `text`; gives where it begins. */
-static char *whole_text(uint64_t magnitude, bool negative, char text[static TEXT])
+/* In decimal before `end`, the last byte that there is room for; gives where it begins. */
+static char *whole_text(uint64_t magnitude, bool negative, char *end)
 {
-    char *at = text + TEXT - 1;
+    char *at = end;
     *at = '\0';
     do {
         *--at = (char)('0' + magnitude % 10);
@@ -131,10 +131,11 @@ enum ox_status ox_cast_to_text(const struct ox_tensor *in, struct ox_tensor *out
         if (in->dtype == OX_BOOL) {
             from = ((const uint8_t *)in->data)[i] ? "True" : "False";
         } else if (in->dtype == OX_UINT64) {
-            from = whole_text(((const uint64_t *)in->data)[i], false, text);
+            from = whole_text(((const uint64_t *)in->data)[i], false, &text[TEXT - 1]);
         } else if (ox_dtype_is_integer(in->dtype)) {
             const int64_t value = ox_tensor_get_int(in, i);
-            from = whole_text(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0, text);
+            from = whole_text(value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0,
+                              &text[TEXT - 1]);
         } else {
             float_text(in, i, text);
         }
