@@ -133,15 +133,6 @@ EMULATED void emulated_mask_storeu_epi8(void *p, __mmask32 m, __m256i a)
     }
 }
 
-EMULATED __m512 emulated_permutexvar_ps(__m512i place, __m512 from)
-{
-    const union emulated x = {.f = from}, at = {.i = place};
-    union emulated z;
-    for (unsigned i = 0; i < 16; i++)
-        z.word[i] = x.word[at.word[i] & 15];
-    return z.f;
-}
-
 EMULATED __m512 emulated_permutex2var_ps(__m512 low, __m512i piece, __m512 high)
 {
     const union emulated x = {.f = low}, y = {.f = high}, at = {.i = piece};
@@ -169,6 +160,12 @@ EMULATED __m512i emulated_permutexvar_epi32(__m512i from, __m512i a)
     for (unsigned i = 0; i < 16; i++)
         y.word[i] = x.word[at.word[i] & 15];
     return y.i;
+}
+
+EMULATED __m512 emulated_permutexvar_ps(__m512i from, __m512 a)
+{
+    const union emulated x = {.f = a}, y = {.i = emulated_permutexvar_epi32(from, x.i)};
+    return y.f;
 }
 
 EMULATED void emulated_mask_storeu_64_epi8(void *p, __mmask64 m, __m512i a)
