@@ -238,6 +238,7 @@ const struct command command_check = {
     .name = "check",
     .summary = "Tell everything that is wrong with a model",
     .operands = "MODEL...",
+    .several = true,
     .description =
         "Holds models against the standard: protobuf form, IR version, opset imports, every node "
         "against its operator's "

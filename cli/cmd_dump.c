@@ -231,6 +231,7 @@ const struct command command_dump = {
     .name = "dump",
     .summary = "Show what is in a model",
     .operands = "MODEL...",
+    .several = true,
     .description =
         "Shows a model. Of the forms, the summary (the default) tells file, opsets, inputs and "
         "outputs, operators, parameters, multiply-adds and memory; nodes is a table of what each "

@@ -244,6 +244,7 @@ const struct command command_shape_infer = {
     .name = "shape-infer",
     .summary = "Infer types and shapes of all values",
     .operands = "MODEL...",
+    .several = true,
     .description =
         "Tells the type and shape of every value: of the graph, its subgraphs and the "
         "functions. A dimension is a number, an "

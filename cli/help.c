@@ -103,7 +103,7 @@ void help_print(struct ox_strbuf *out, const struct command *command)
     if (command->options && !opt_is_end(command->options))
         ox_strbuf_puts(out, "\nOptions:\n");
     help_options(out, command->options);
-    help_options(out, common_options);
+    help_options(out, cli_common_options(command));
     if (command->examples)
         ox_strbuf_printf(out, "\nExamples:\n%s", command->examples);
 }
@@ -239,8 +239,10 @@ static void man_program(struct ox_strbuf *out)
                    ".SH COMMANDS\n");
     for (size_t i = 0; commands[i]; i++)
         ox_strbuf_printf(out, ".TP\n\\fB%s\\fR\n%s.\n", commands[i]->name, commands[i]->summary);
-    ox_strbuf_puts(out, ".SH OPTIONS\nEvery command takes these besides its own.\n");
-    man_options(out, common_options);
+    ox_strbuf_puts(
+        out, ".SH OPTIONS\nEvery command takes these besides its own; those for several models, "
+             "commands that take any number.\n");
+    man_options(out, cli_common_options(NULL));
     ox_strbuf_puts(out, schema_files);
     ox_strbuf_puts(out, exit_codes);
     ox_strbuf_puts(out, environment);
@@ -281,7 +283,7 @@ void help_man(struct ox_strbuf *out, const struct command *command)
     paragraphs(out, command->description, man_paragraph);
     ox_strbuf_puts(out, ".SH OPTIONS\n");
     man_options(out, command->options);
-    man_options(out, common_options);
+    man_options(out, cli_common_options(command));
     man_list(out, command);
     ox_strbuf_puts(out, exit_codes);
     if (command->examples) {

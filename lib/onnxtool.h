@@ -187,6 +187,12 @@ enum ox_status ox_json_file_numbers(struct ox_env *env, const char *path, const 
                                     size_t n, const char *const *keys, double *values,
                                     struct ox_error *err);
 
+/* Members of the JSON object that `text` is, by `keys` (n of them): values[i], which is initialized, becomes a string, or a number
+ * as it is written; where there is no such member it stays. OX_INPUT: no object, or something follows it; OX_LIMIT: nested a hundred times;
+ * OX_NO_MEMORY. */
+enum ox_status ox_json_members(const char *text, size_t bytes, size_t n, const char *const *keys,
+                               struct ox_strbuf *values, struct ox_error *err);
+
 /* ---- Files out -------------------------------------------------------------------------------------------------- */
 
 /* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
