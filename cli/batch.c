@@ -52,16 +52,15 @@ struct names {
     size_t n, all; /* of this shard; of all */
 };
 
-static enum ox_status read_shard(struct cli *cli, size_t *first, size_t *step)
+enum ox_status cli_read_shard(struct cli *cli, const char *text, size_t *first, size_t *n)
 {
-    const char *text = cli->common.shard;
-    unsigned i = 1, n = 1;
+    unsigned i = 1, of = 1;
     int end = 0;
     if (text && (strspn(text, "0123456789/") != strlen(text) ||
-                 sscanf(text, "%9u/%9u%n", &i, &n, &end) != 2 || text[end] || i < 1 || i > n))
+                 sscanf(text, "%9u/%9u%n", &i, &of, &end) != 2 || text[end] || i < 1 || i > of))
         return cli_fail(cli, OX_USAGE, "--shard takes I/N, as 1/8 to 8/8, not '%s'", text);
     *first = i - 1;
-    *step = n;
+    *n = of;
     return OX_OK;
 }
 
@@ -70,7 +69,7 @@ static enum ox_status list_names(struct cli *cli, struct names *names, const cha
                                  size_t n, const struct lines *lines)
 {
     size_t first = 0, step = 1;
-    enum ox_status status = read_shard(cli, &first, &step);
+    enum ox_status status = cli_read_shard(cli, cli->common.shard, &first, &step);
     if (status != OX_OK)
         return status;
     names->items = calloc(n + lines->n + 1, sizeof *names->items);

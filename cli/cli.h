@@ -123,6 +123,8 @@ enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *mo
                                                     const char *model));
 /* For commands that take one model: OX_USAGE unless there is exactly one operand. */
 enum ox_status cli_one_model(struct cli *cli, const char *const *operands, size_t n_operands);
+/* "I/N" as every N-th of something, from *first (0 to N - 1) on; NULL: all, N = 1. OX_USAGE, reported, if it is neither. */
+enum ox_status cli_read_shard(struct cli *cli, const char *text, size_t *first, size_t *n);
 /* Arms --timeout for what follows and names it in the message. */
 void cli_start_timer(struct cli *cli, const char *file);
 

@@ -1635,6 +1635,8 @@ struct ox_quant_options {
     enum ox_quant_format format;
     enum ox_quant_method method;
     double percentile; /* 99.999 */
+    size_t shard,
+        n_shards; /* ox_calibration_run(): every n_shards-th sample alone, from that one on; n_shards 0: all */
     enum ox_quant_accuracy accuracy;
     bool bias_correction; /* keep the mean of each channel */
     bool equalize;        /* even out channels between layers, and before normalizations */
