@@ -256,6 +256,15 @@ bool batch_log_find(struct cli *cli, const struct batch_log *log, const char *mo
 
 /* ---- The file ---------------------------------------------------------------------------------------------------- */
 
+/* Nothing is added to what is something else: a model that was meant as an operand. */
+static bool is_log(int fd)
+{
+    static const char begin[] = "{\"schema\":\"" SCHEMA_NAME "\"";
+    char found[sizeof begin];
+    const ssize_t n = pread(fd, found, sizeof begin - 1, 0);
+    return n <= 0 || memcmp(found, begin, (size_t)n) == 0;
+}
+
 /* A line that was cut off must not take the next one with it. */
 static bool end_last_line(int fd)
 {
@@ -276,6 +285,8 @@ enum ox_status batch_log_open(struct cli *cli, struct batch_log *log)
     log->fd = open(log->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     if (log->fd < 0)
         return cli_fail(cli, OX_IO, "%s: %s", log->path, strerror(errno));
+    if (!is_log(log->fd))
+        return cli_fail(cli, OX_INPUT, "%s: is there already and no log of a batch", log->path);
     if (cli->common.resume) {
         status = read_text(cli, log);
         if (status == OX_OK)
