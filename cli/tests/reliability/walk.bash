@@ -6,6 +6,7 @@ model='<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] x) => (float[N,3] 
   t = Concat<axis=0>(m, three)  y = Reshape(r, t) }'
 commands="check --full --lint m.onnxtxt
 check -f sarif digits.onnx
+check --log ../log --resume m.onnxtxt other.onnxtxt
 check --target onnxruntime=1.14 --min-target m.onnxtxt
 dump digits.onnx
 dump -f tensors digits.onnx
