@@ -31,7 +31,8 @@ struct batch {
     struct batch_log log;
     struct worker *workers; /* one a model */
     size_t started, running, done;
-    bool any; /* a result was printed */
+    bool any;          /* a result was printed */
+    size_t ended[256]; /* models by exit status */
 };
 
 /* ---- Files that keep what is printed ----------------------------------------------------------------------------- */
@@ -190,6 +191,7 @@ static enum ox_status print_next(struct batch *b, bool *stdout_failed)
 {
     struct worker *w = &b->workers[b->done++];
     enum ox_status status = status_of(w->record.exit_code);
+    b->ended[w->record.exit_code & 255]++;
     copy_out(w->err, 2);
     if (!print_result(b, w)) {
         status = cli_worse(status, cli_fail(b->cli, OX_IO, "standard output: %s", strerror(errno)));
@@ -221,6 +223,19 @@ static bool go_on(struct batch *b, enum ox_status *worst)
     return false;
 }
 
+/* How many models came to which end: always where one failed, else with -v. */
+static void tell_ends(const struct batch *b, enum ox_status worst)
+{
+    struct ox_strbuf text = {0};
+    for (size_t code = 0; code < 256; code++)
+        if (b->ended[code])
+            ox_strbuf_printf(&text, "%s %zu with exit status %zu", text.len ? "," : "",
+                             b->ended[code], code);
+    (worst == OX_OK ? cli_note : cli_warn)(b->cli, "%zu models:%s", b->done,
+                                           ox_strbuf_text(&text, NULL));
+    ox_strbuf_release(&text);
+}
+
 enum ox_status batch_run(struct cli *cli, void *args, const char *const *models, size_t n,
                          enum ox_status (*one)(struct cli *cli, void *args, const char *model))
 {
@@ -235,6 +250,8 @@ enum ox_status batch_run(struct cli *cli, void *args, const char *const *models,
     for (size_t i = b.done; i < b.started; i++)
         if (b.workers[i].pid > 0)
             kill(b.workers[i].pid, SIGTERM);
+    if (b.done > 1)
+        tell_ends(&b, worst);
     free(b.workers);
     batch_log_close(&b.log);
     return worst;

@@ -116,8 +116,7 @@ enum ox_status cli_worse(enum ox_status a, enum ox_status b);
 /* ---- batch.c ---- */
 
 /* Calls `one` for each model: for a single one here; for several each in a process of its own, --jobs at a time, so that
- * limits, time and even a crash are one model's alone; results come in the order of the operands, then of --files-from. No model at
- * all is a usage error. */
+ * limits, time and even a crash are one model's alone; results come in the order of batch_names_list(). No model at all is a usage error. */
 enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *models, size_t n,
                               enum ox_status (*one)(struct cli *cli, void *args,
                                                     const char *model));

@@ -80,6 +80,9 @@ static void help_options(struct ox_strbuf *out, const struct opt *opt)
     ox_strbuf_release(&text);
 }
 
+static const char folders[] = "A folder stands for what lies beneath it and is called .onnx, "
+                              ".onnxtxt, .onnxtext or .onnxjson.";
+
 static void help_program(struct ox_strbuf *out)
 {
     ox_strbuf_puts(out, "usage: onnxtool COMMAND [OPTIONS] MODEL...\n\n"
@@ -100,6 +103,8 @@ void help_print(struct ox_strbuf *out, const struct command *command)
     ox_strbuf_printf(out, "usage: onnxtool %s [OPTIONS] %s\n\n%s.\n", command->name,
                      command->operands, command->summary);
     paragraphs(out, command->description, help_paragraph);
+    if (command->several)
+        paragraphs(out, folders, help_paragraph);
     if (command->options && !opt_is_end(command->options))
         ox_strbuf_puts(out, "\nOptions:\n");
     help_options(out, command->options);
@@ -281,6 +286,8 @@ void help_man(struct ox_strbuf *out, const struct command *command)
     roff(out, command->operands, strlen(command->operands));
     ox_strbuf_puts(out, "\n.SH DESCRIPTION\n");
     paragraphs(out, command->description, man_paragraph);
+    if (command->several)
+        paragraphs(out, folders, man_paragraph);
     ox_strbuf_puts(out, ".SH OPTIONS\n");
     man_options(out, command->options);
     man_options(out, cli_common_options(command));

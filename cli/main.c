@@ -22,7 +22,7 @@ const struct command *const commands[] = {
 static const struct opt common_options[] = {
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Several models"},
     {0, "files-from", OPT_STRING, FIELD(files_from), "FILE", NULL,
-     "read names of models from FILE too, one a line; - is standard input"},
+     "read names of models, or folders of them, from FILE too, one a line; - is standard input"},
     {0, "shard", OPT_STRING, FIELD(shard), "I/N", NULL,
      "take every N-th model alone, from the I-th on: one of N machines' part"},
     {0, "log", OPT_STRING, FIELD(log), "FILE", NULL,
