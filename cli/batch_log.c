@@ -279,6 +279,9 @@ enum ox_status batch_log_open(struct cli *cli, struct batch_log *log)
     enum ox_status status = OX_OK;
     if (!log->path)
         return OX_OK;
+    if (strcmp(log->path, "-") == 0)
+        return cli_fail(cli, OX_USAGE, "%s: --log takes a file, which standard output is not",
+                        cli->command->name);
     put_options(&log->options, cli);
     if (log->options.failed)
         return cli_fail(cli, OX_NO_MEMORY, "out of memory");

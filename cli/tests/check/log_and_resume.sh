@@ -41,7 +41,7 @@ head -c 17000000 /dev/zero | tr '\0' x > long
 onnxtool dump -f text --log large long.onnxtxt | wc -c
 grep -o '"results":null' large
 
-for wrong in '--resume good.onnxtxt' '--shard 0/3 good.onnxtxt' '--shard 4/3 good.onnxtxt' '--shard 1/2/ good.onnxtxt' '--log none/log good.onnxtxt' '--log /dev/full good.onnxtxt'; do
+for wrong in '--resume good.onnxtxt' '--shard 0/3 good.onnxtxt' '--shard 4/3 good.onnxtxt' '--shard 1/2/ good.onnxtxt' '--log - good.onnxtxt' '--log none/log good.onnxtxt' '--log /dev/full good.onnxtxt'; do
     # shellcheck disable=SC2086
     onnxtool check $wrong 2>&1
     echo "exit $?"
