@@ -1303,6 +1303,16 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
  * drops the functions. OX_UNSUPPORTED: a body cannot be brought there; OX_LIMIT: calls without end. After a failure the
  * model is good for nothing. */
 enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err);
+struct ox_stripped {
+    uint64_t n, bytes; /* constants that went */
+    uint64_t n_left,
+        bytes_left; /* that may not: inputs too, sparse, or of a type that ConstantOfShape does not make */
+};
+/* Constants of `threshold` bytes (0: 1024) and more, initializers and nodes, in all graphs, become ConstantOfShape of their means, int64, bool and strings left out, so that the
+ * model can be shown without them: structure, shapes and types stay. Those whose data is missing or wrong are OX_INPUT;
+ * OX_NO_MEMORY. After a failure the model is good for nothing. */
+enum ox_status ox_strip_weights(struct ox_model *model, uint64_t threshold,
+                                struct ox_stripped *told, struct ox_error *err);
 /* Initializers of the main graph that are equal in type, shape and data become one. */
 enum ox_status ox_share_weights(struct ox_model *model, size_t *n_shared, struct ox_error *err);
 

@@ -21,6 +21,7 @@ optimize --fp16 m.onnxtxt -o out
 convert-opset m.onnxtxt --to 11 -o out
 parity m.onnxtxt other.onnxtxt --random 1 --bisect
 diff m.onnxtxt other.onnxtxt
+external-data strip digits.onnx -o out --threshold 16
 external-data pack digits.onnx -o out --threshold 16
 ops Conv --opset 11
 help run"
