@@ -484,8 +484,9 @@ static struct ox_conv lines_conv(struct dice *d)
                         .in_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5),
                         .out_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5)};
     const bool usual = dice_between(d, 0, 1);
+    const size_t side = dice_between(d, 0, 1) ? 3 : 5;
     for (unsigned axis = 0; axis < 2; axis++) {
-        c.kernel[axis] = usual ? 3 : dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
+        c.kernel[axis] = usual ? side : dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
         c.stride[axis] = dice_between(d, 1, usual || dice_between(d, 0, 3) ? 2 : 5);
         c.dilation[axis] = usual || dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 6);
         const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;

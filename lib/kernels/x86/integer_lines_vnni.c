@@ -5,8 +5,8 @@
  * Channels go 64 at a time, then 32 or 16 at a time, of which two or four outputs fill a vector: columns lie by their number modulo
  * the stride, so that what neighbouring outputs read is adjacent.
  *
- * 3x3 kernels keep columns in registers instead: outputs wait half summed for the columns to come, and it is lines below one another
- * that fill a vector. */
+ * 3x3 and 5x5 kernels keep columns in registers instead: outputs wait half summed for the columns to come, and it is lines below one
+ * another that fill a vector. */
 #include <string.h>
 
 #include "kernels/integer_impl.h"
@@ -339,13 +339,13 @@ outputs(const struct block *b, size_t n, char *out, const bool bytes, const bool
 
 /* ---- 3x3 ----------------------------------------------------------------------------------------------------------- */
 
-enum { SIDE = 3, LINES = FULL / 16 };
+enum { SIDE = 3, FIVE = 5, LINES = FULL / 16 };
 
 /* As many lines below one another as fill a vector: the rows each reads, from column 0, and where its next output goes. What is
  * outside the image is read from `zeros` over and over. */
 struct slide {
-    const uint8_t *rows[SIDE][LINES];
-    size_t steps[SIDE][LINES];
+    const uint8_t *rows[FIVE][LINES];
+    size_t steps[FIVE][LINES];
     uint8_t *out[LINES];
     size_t lines; /* that are outputs */
     __mmask64 mask;
@@ -369,7 +369,7 @@ static void start_slide(const struct block *b, size_t y, size_t y1, struct slide
     for (size_t i = 0; i < b->per; i++) {
         const size_t line = y + (i < s->lines ? i : 0);
         s->out[i] = (uint8_t *)l->out + (line * c->out[1] * c->out_pixel + b->at) * size;
-        for (size_t r = 0; r < SIDE; r++) {
+        for (size_t r = 0; r < c->kernel[0]; r++) {
             const size_t row = line * c->stride[0] + r * c->dilation[0] - c->pad[0];
             const bool inside = row < c->in[0]; /* above it wraps */
             s->rows[r][i] = inside ? l->in + row * c->in[1] * c->in_pixel + b->at : l->zeros;
@@ -412,7 +412,19 @@ static inline __attribute__((always_inline)) __m512i next_pixels(struct slide *s
     return x ^ s->turn;
 }
 
-/* The next column. Part k has channels 4k to 4k + 3 of each sixteen. */
+/* Part k has channels 4k to 4k + 3 of each sixteen. */
+static inline __attribute__((always_inline)) struct four interleaved(__m512i x, __m512i y,
+                                                                     __m512i z, __m512i last)
+{
+    const __m512i low = _mm512_unpacklo_epi8(x, y), high = _mm512_unpackhi_epi8(x, y);
+    const __m512i last_low = _mm512_unpacklo_epi8(z, last),
+                  last_high = _mm512_unpackhi_epi8(z, last);
+    return (struct four){_mm512_unpacklo_epi16(low, last_low), _mm512_unpackhi_epi16(low, last_low),
+                         _mm512_unpacklo_epi16(high, last_high),
+                         _mm512_unpackhi_epi16(high, last_high)};
+}
+
+/* The next column. */
 static inline __attribute__((always_inline)) struct four next_column(struct slide *s,
                                                                      const size_t per)
 {
@@ -422,13 +434,7 @@ static inline __attribute__((always_inline)) struct four next_column(struct slid
         y = next_pixels(s, 1, per);
         z = next_pixels(s, 2, per);
     }
-    const __m512i none = _mm512_setzero_si512();
-    const __m512i low = _mm512_unpacklo_epi8(x, y), high = _mm512_unpackhi_epi8(x, y);
-    const __m512i last_low = _mm512_unpacklo_epi8(z, none),
-                  last_high = _mm512_unpackhi_epi8(z, none);
-    return (struct four){_mm512_unpacklo_epi16(low, last_low), _mm512_unpackhi_epi16(low, last_low),
-                         _mm512_unpacklo_epi16(high, last_high),
-                         _mm512_unpackhi_epi16(high, last_high)};
+    return interleaved(x, y, z, _mm512_setzero_si512());
 }
 
 static inline __attribute__((always_inline)) struct four
@@ -535,10 +541,122 @@ slide_lines(const struct block *b, size_t y0, size_t y1, const bool zeros, const
     }
 }
 
-static bool slides(const struct ox_integer_lines *l)
+/* ---- 5x5 ----------------------------------------------------------------------------------------------------------- */
+
+/* A column's first four rows, and its last. */
+struct tall {
+    struct four upper, lower;
+};
+
+static inline __attribute__((always_inline)) struct tall next_tall(struct slide *s,
+                                                                   const size_t per)
+{
+    const __m512i none = _mm512_setzero_si512();
+    __m512i x[FIVE];
+#pragma GCC unroll 5
+    for (size_t r = 0; r < FIVE; r++)
+        x[r] = s->zeros;
+    if (s->x++ < s->width) {
+#pragma GCC unroll 5
+        for (size_t r = 0; r < FIVE; r++)
+            x[r] = next_pixels(s, r, per);
+    }
+    return (struct tall){interleaved(x[0], x[1], x[2], x[3]), interleaved(x[4], none, none, none)};
+}
+
+/* By weights, or zero points, of which those of the last row lie `lower` vectors behind. */
+static inline __attribute__((always_inline)) struct four
+plus_tall(struct four sums, struct tall column, const __m512i *w, const size_t lower)
+{
+    return plus_column(plus_column(sums, column.upper, four_at(w)), column.lower,
+                       four_at(w + lower));
+}
+
+static inline __attribute__((always_inline)) struct four sum_of_four(struct four x, struct four y)
+{
+    return (struct four){_mm512_add_epi32(x.a, y.a), _mm512_add_epi32(x.b, y.b),
+                         _mm512_add_epi32(x.c, y.c), _mm512_add_epi32(x.d, y.d)};
+}
+
+/* The next column is part of n outputs, the oldest first: by weights of columns first, first - apart ... */
+static inline __attribute__((always_inline)) void add_tall(const struct block *b, struct slide *s,
+                                                           const size_t per, const size_t n,
+                                                           const size_t first, const size_t apart,
+                                                           struct four *sums)
+{
+    enum { LOWER = FIVE * PARTS };
+    const struct tall column = next_tall(s, per);
+#pragma GCC unroll 5
+    for (size_t i = 0; i < n; i++)
+        sums[i] = plus_tall(sums[i], column, b->weights + (first - i * apart) * PARTS, LOWER);
+    if (!b->l->weight_zeros)
+        return;
+    const struct four none = {_mm512_setzero_si512(), _mm512_setzero_si512(),
+                              _mm512_setzero_si512(), _mm512_setzero_si512()};
+    const struct four more = plus_tall(none, column, b->weights + 2 * LOWER, PARTS);
+#pragma GCC unroll 5
+    for (size_t i = 0; i < n; i++)
+        sums[i] = sum_of_four(sums[i], more);
+}
+
+static inline __attribute__((always_inline)) void
+slide_five(const struct block *b, struct slide state, const size_t per, const size_t stride)
+{
+    const size_t waiting = (FIVE - 1) / stride; /* outputs before the one that is done */
+    const bool bytes = ox_integer_out_size(b->l->end->type) == 1;
+    const struct shared h = {.offset = four_at(b->offset),
+                             .scale = four_at(b->scale),
+                             .ends = *b->ends,
+                             .fraction = b->end.fraction ? b->fraction : NULL,
+                             .words = &b->words};
+    struct slide *s = &state;
+    struct four sums[FIVE];
+#pragma GCC unroll 5
+    for (size_t i = 0; i <= waiting; i++)
+        sums[i] = h.offset;
+    for (size_t n = 0; n < b->l->c->out[1] + waiting; n++) {
+        add_tall(b, s, per, waiting + 1, FIVE - 1, stride, sums);
+        if (n >= waiting)
+            leave_slide(&h, s, per, bytes, sums[0]);
+#pragma GCC unroll 5
+        for (size_t i = 0; i < waiting; i++)
+            sums[i] = sums[i + 1];
+        sums[waiting] = h.offset;
+        if (stride == 2)
+            add_tall(b, s, per, 2, FIVE - 2, 2, sums);
+    }
+}
+
+static inline __attribute__((always_inline)) void five_by(const struct block *b, struct slide s,
+                                                          const size_t per)
+{
+    if (b->stride == 1)
+        slide_five(b, s, per, 1);
+    else
+        slide_five(b, s, per, 2);
+}
+
+static void five_lines(const struct block *b, size_t y0, size_t y1)
+{
+    struct slide s;
+    for (size_t y = y0; y < y1; y += b->per) {
+        start_slide(b, y, y1, &s);
+        if (b->per == 1)
+            five_by(b, s, 1);
+        else if (b->per == 2)
+            five_by(b, s, 2);
+        else
+            five_by(b, s, 4);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether the kernel is a square whose columns stay in registers. */
+static bool slides(const struct ox_integer_lines *l, size_t side)
 {
     const struct ox_conv *c = l->c;
-    return c->kernel[0] == SIDE && c->kernel[1] == SIDE && c->stride[1] <= 2 && c->dilation[1] == 1;
+    return c->kernel[0] == side && c->kernel[1] == side && c->stride[1] <= 2 && c->dilation[1] == 1;
 }
 
 /* Where pixels of n outputs lie. */
@@ -567,7 +685,11 @@ static void lines(const struct ox_integer_lines *l, size_t y0, size_t y1)
         start_block(&b, l, at, weights);
         weights += block_bytes(c, b.width);
         b.end = ox_integer_end_at(l->end, at);
-        if (slides(l) && (size > 1 || !b.wide)) {
+        if (slides(l, FIVE) && (size > 1 || !b.wide)) {
+            five_lines(&b, y0, y1);
+            continue;
+        }
+        if (slides(l, SIDE) && (size > 1 || !b.wide)) {
             if (l->weight_zeros && size == 1)
                 slide_lines(&b, y0, y1, true, true);
             else if (l->weight_zeros)
