@@ -305,35 +305,75 @@ static void leave_some(const struct block *b, const __m512i *sums, size_t n, uin
         leave_words(&b->words, sums, 4, n, at);
 }
 
+enum { ABREAST = 4 };
+
+/* Vectors of outputs one after another, so that weights are read once for all: their sums. */
+static inline __attribute__((always_inline)) void
+add_vectors(const struct block *b, const char *pixels, const unsigned vectors, const bool zeros,
+            __m512i (*out)[PARTS])
+{
+    const size_t taps = b->taps, part = b->part, columns = b->l->c->kernel[1];
+    const __m512i *w = b->weights;
+    __m512i sums[ABREAST][PARTS];
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vectors; v++)
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++)
+            sums[v][k] = b->offset[k];
+    for (size_t tap = 0; tap < taps; tap++, w += PARTS) {
+        const char *at = pixels + b->pixel[tap];
+        const __m512i *z = b->weights + (taps + tap / columns) * PARTS;
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++) {
+#pragma GCC unroll 4
+            for (unsigned v = 0; v < vectors; v++) {
+                const __m512i x = _mm512_loadu_si512(at + k * part + v * FULL);
+                sums[v][k] = _mm512_dpbusd_epi32(sums[v][k], x, w[k]);
+                if (zeros)
+                    sums[v][k] = _mm512_dpbusd_epi32(sums[v][k], x, z[k]);
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (unsigned v = 0; v < vectors; v++)
+#pragma GCC unroll 4
+        for (unsigned k = 0; k < PARTS; k++)
+            out[v][k] = sums[v][k];
+}
+
+/* Apart, so that their sums stay in registers. */
+static __attribute__((noinline)) void add_four(const struct block *b, const char *pixels,
+                                               __m512i (*out)[PARTS])
+{
+    add_vectors(b, pixels, ABREAST, false, out);
+}
+
+static __attribute__((noinline)) void add_four_with_zeros(const struct block *b, const char *pixels,
+                                                          __m512i (*out)[PARTS])
+{
+    add_vectors(b, pixels, ABREAST, true, out);
+}
+
 /* n outputs of a line, from the first for which there are pixels. */
 static inline __attribute__((always_inline)) void
 outputs(const struct block *b, size_t n, char *out, const bool bytes, const bool zeros)
 {
-    const size_t per = b->per, taps = b->taps, part = b->part, width = b->width;
+    const size_t per = b->per;
     const size_t step = b->l->c->out_pixel * (bytes ? 1 : sizeof(int32_t)) * per;
-    const size_t columns = b->l->c->kernel[1];
     const char *pixels = (const char *)b->pixels;
-    for (size_t i = 0; i < n; i += per, pixels += per * width, out += step) {
-        const __m512i *w = b->weights;
-        __m512i sums[PARTS];
-#pragma GCC unroll 4
-        for (unsigned k = 0; k < PARTS; k++)
-            sums[k] = b->offset[k];
-        for (size_t tap = 0; tap < taps; tap++, w += PARTS) {
-            const char *at = pixels + b->pixel[tap];
-            const __m512i *z = b->weights + (taps + tap / columns) * PARTS;
-#pragma GCC unroll 4
-            for (unsigned k = 0; k < PARTS; k++) {
-                const __m512i x = _mm512_loadu_si512(at + k * part);
-                sums[k] = _mm512_dpbusd_epi32(sums[k], x, w[k]);
-                if (zeros)
-                    sums[k] = _mm512_dpbusd_epi32(sums[k], x, z[k]);
-            }
-        }
-        if (bytes)
-            leave_bytes(b, sums, n - i < per ? n - i : per, (uint8_t *)out);
+    for (size_t i = 0, vectors; i < n; i += vectors * per, pixels += vectors * FULL) {
+        __m512i sums[ABREAST][PARTS];
+        vectors = n - i > (ABREAST - 1) * per ? ABREAST : 1;
+        if (vectors == ABREAST)
+            (zeros ? add_four_with_zeros : add_four)(b, pixels, sums);
         else
-            leave_some(b, sums, n - i < per ? n - i : per, (uint8_t *)out);
+            add_vectors(b, pixels, 1, zeros, sums);
+        for (size_t v = 0, left = n - i; v < vectors; v++, left -= per, out += step) {
+            if (bytes)
+                leave_bytes(b, sums[v], left < per ? left : per, (uint8_t *)out);
+            else
+                leave_some(b, sums[v], left < per ? left : per, (uint8_t *)out);
+        }
     }
 }
 
