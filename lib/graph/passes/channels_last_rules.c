@@ -24,11 +24,11 @@ static bool is_map(struct ox_twins *l, const struct ox_value *value)
     return rank_of(l, value) && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
 }
 
-/* Or of 8-bit codes, which have kernels for two axes of pixels alone. */
+/* Or of 8-bit codes. */
 static bool is_any_map(struct ox_twins *l, const struct ox_value *value)
 {
     const enum ox_dtype dtype = value ? ox_dtype_of_value(l->rw, value) : OX_UNDEFINED;
-    return is_map(l, value) || (rank_of(l, value) == 4 && (dtype == OX_UINT8 || dtype == OX_INT8));
+    return rank_of(l, value) && (dtype == OX_FLOAT32 || dtype == OX_UINT8 || dtype == OX_INT8);
 }
 
 /* The place of an axis among the twin's; -1: it is none. */
@@ -325,6 +325,30 @@ static bool convert_reduce(struct ox_twins *l, struct ox_node *node)
     return true;
 }
 
+/* An axis of pixels goes or comes, between one and two of them. */
+static bool convert_squeeze(struct ox_twins *l, struct ox_node *node)
+{
+    const bool comes = ox_is_op(node, "Unsqueeze"), by_input = ox_input(node, 1) != NULL;
+    const unsigned rank = rank_of(l, node->inputs[0]), out = comes ? rank + 1 : rank - 1;
+    int64_t at;
+    size_t n;
+    const int64_t *axes =
+        by_input ? ox_const_ints(l->rw, node->inputs[1], &n) : ox_attr_ints(node, "axes", &n);
+    if (!ox_twins_is_last(l, node->inputs[0]) || out < OX_TWINS_RANK_MIN ||
+        out > OX_TWINS_RANK_MAX || !axes || n != 1)
+        return false;
+    at = place_of(comes ? out : rank, axes[0]);
+    if (at < 1 || at + 1 >= (int64_t)(comes ? out : rank))
+        return false;
+    if (by_input)
+        ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, 1, &at));
+    else
+        l->rw->failed |= !ox_node_set_ints(node, "axes", &at, 1);
+    ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    ox_twins_makes(l, node, 0, out);
+    return true;
+}
+
 /* A Transpose of the value is another one of the twin. */
 static bool convert_transpose(struct ox_twins *l, struct ox_node *node)
 {
@@ -486,7 +510,8 @@ static bool convert_integer_conv(struct ox_twins *l, struct ox_node *node)
 
 static bool convert_integer_pool(struct ox_twins *l, struct ox_node *node)
 {
-    if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]))
+    /* Codes have kernels for two axes of pixels alone. */
+    if (!ox_twins_is_last(l, node->inputs[0]) || rank_of(l, node->inputs[0]) != 4)
         return false;
     set_int(l, node, "layout", OX_IN_LAST | OX_OUT_LAST);
     return move_through(l, node);
@@ -565,11 +590,13 @@ static const struct rule rules[] = {
     {"Softplus", convert_unary},
     {"Split", convert_split},
     {"Sqrt", convert_unary},
+    {"Squeeze", convert_squeeze},
     {"Sub", convert_broadcast},
     {"Sum", convert_broadcast},
     {"Swish", convert_unary},
     {"Tanh", convert_unary},
     {"Transpose", convert_transpose},
+    {"Unsqueeze", convert_squeeze},
 };
 
 static const struct rule own_rules[] = {
