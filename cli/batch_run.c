@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "batch.h"
 #include "batch_log.h"
+#include "progress.h"
 
 /* Models that may be done before one that was started earlier: their results wait in memory files, two each. */
 enum { MOST_WAITING = 128 };
@@ -18,8 +18,8 @@ struct worker {
     struct batch_record record; /* its texts are in the files below, but while it is logged */
     pid_t pid;                  /* 0: not started or done */
     int out, err;
-    int status; /* of waitpid() */
-    struct timespec start;
+    int status;     /* of waitpid() */
+    double started; /* cli_seconds() */
 };
 
 struct batch {
@@ -31,6 +31,7 @@ struct batch {
     struct batch_log log;
     struct worker *workers; /* one a model */
     size_t started, running, done;
+    struct progress bar;
     bool any;          /* a result was printed */
     size_t ended[256]; /* models by exit status */
 };
@@ -79,7 +80,7 @@ static bool capture(struct worker *w)
 
 static bool start(struct batch *b, struct worker *w)
 {
-    clock_gettime(CLOCK_MONOTONIC, &w->start);
+    w->started = cli_seconds();
     w->pid = capture(w) ? fork() : -1;
     if (w->pid < 0)
         return false;
@@ -125,13 +126,6 @@ static enum ox_status start_more(struct batch *b)
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
-}
-
 static enum ox_status note_end(struct batch *b, struct worker *w, int status)
 {
     const bool exited = WIFEXITED(status);
@@ -141,7 +135,7 @@ static enum ox_status note_end(struct batch *b, struct worker *w, int status)
     b->running--;
     if (!b->cli->common.log)
         return OX_OK;
-    w->record.seconds = seconds_since(&w->start);
+    w->record.seconds = cli_seconds() - w->started;
     read_back(w->out, &w->record.results);
     read_back(w->err, &w->record.messages);
     enum ox_status logged = batch_log_add(b->cli, &b->log, &w->record);
@@ -192,6 +186,7 @@ static enum ox_status print_next(struct batch *b, bool *stdout_failed)
     struct worker *w = &b->workers[b->done++];
     enum ox_status status = status_of(w->record.exit_code);
     b->ended[w->record.exit_code & 255]++;
+    progress_hide(&b->bar);
     copy_out(w->err, 2);
     if (!print_result(b, w)) {
         status = cli_worse(status, cli_fail(b->cli, OX_IO, "standard output: %s", strerror(errno)));
@@ -202,6 +197,7 @@ static enum ox_status print_next(struct batch *b, bool *stdout_failed)
                  w->record.model, WTERMSIG(w->status), strsignal(WTERMSIG(w->status)));
     close(w->out);
     close(w->err);
+    progress_show(&b->bar, b->done, b->n, false);
     return status;
 }
 
@@ -244,9 +240,11 @@ enum ox_status batch_run(struct cli *cli, void *args, const char *const *models,
     b.workers = calloc(n, sizeof *b.workers);
     if (worst == OX_OK && !b.workers)
         worst = cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    progress_begin(&b.bar, cli, cli->command->name);
     bool going = worst == OX_OK;
     while (going && b.done < n)
         going = go_on(&b, &worst);
+    progress_hide(&b.bar);
     for (size_t i = b.done; i < b.started; i++)
         if (b.workers[i].pid > 0)
             kill(b.workers[i].pid, SIGTERM);

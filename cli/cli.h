@@ -127,6 +127,10 @@ enum ox_status cli_read_shard(struct cli *cli, const char *text, size_t *first, 
 /* Arms --timeout for what follows and names it in the message. */
 void cli_start_timer(struct cli *cli, const char *file);
 
+/* ---- seconds.c ---- */
+
+double cli_seconds(void); /* of a clock that goes on evenly */
+
 /* ---- help.c ---- */
 void help_print(struct ox_strbuf *out, const struct command *command); /* NULL: the program's */
 void help_man(struct ox_strbuf *out, const struct command *command);
