@@ -55,23 +55,29 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
-/* Whether a pointwise convolution stands alone between planes and has as many outputs as inputs or more: how it goes is decided by how
- * many pixels there are then. */
+/* Whether a convolution stands alone between planes that has a filter for each of a few, or is pointwise and has as many outputs as inputs or more:
+ * how it goes is decided by how many pixels there are then. */
 static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
                             const struct ox_stored *weights)
 {
+    enum { FEW_FILTERS = 4 };
     size_t n_strides, n_pads;
     const int64_t *strides = ox_attr_ints(node, "strides", &n_strides);
     const int64_t *pads = ox_attr_ints(node, "pads", &n_pads);
-    bool plain = !ox_attr_int(node, "transposed", 0) && ox_attr_int(node, "group", 1) == 1;
+    if (ox_attr_int(node, "transposed", 0) || ox_twins_is_last(l, node->inputs[0]) ||
+        ox_rw_n_uses(l->rw, node->outputs[0]) > 0)
+        return false;
+    if (weights->dims[1] == 1 && weights->dims[0] <= FEW_FILTERS &&
+        ox_attr_int(node, "group", 1) == weights->dims[0])
+        return true;
+    bool plain = ox_attr_int(node, "group", 1) == 1;
     for (unsigned d = 2; d < weights->rank; d++)
         plain = plain && weights->dims[d] == 1;
     for (size_t i = 0; strides && i < n_strides; i++)
         plain = plain && strides[i] == 1;
     for (size_t i = 0; pads && i < n_pads; i++)
         plain = plain && pads[i] == 0;
-    return plain && weights->dims[1] <= weights->dims[0] && !ox_twins_is_last(l, node->inputs[0]) &&
-           ox_rw_n_uses(l->rw, node->outputs[0]) == 0;
+    return plain && weights->dims[1] <= weights->dims[0];
 }
 
 static bool convert_conv(struct ox_twins *l, struct ox_node *node)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/convolve_filter.h"
 #include "kernels/convolve_planes.h"
 #include "kernels/convolve_volume.h"
 #include "kernels/sizes.h"
@@ -144,11 +145,73 @@ static bool reads_in_place(const struct ox_window *w)
     return true;
 }
 
+static const float *framed_plane(const void *arg, size_t plane, float *room)
+{
+    const struct padded *p = arg;
+    copy_plane(p, p->x + plane * p->w->n_in, room);
+    return room;
+}
+
+static const float *whole_plane(const void *arg, size_t plane, float *room)
+{
+    const struct padded *p = arg;
+    (void)room;
+    return p->y + plane * p->plane;
+}
+
+/* All planes with their padding, for what shares one out by lines. */
+static enum ox_status frame_all(struct ox_run *r, struct padded *p, struct ox_error *err)
+{
+    p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
+    if (!p->y)
+        return OX_NO_MEMORY;
+    memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
+    ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+    return OX_OK;
+}
+
+/* Each plane by a filter of its own. */
+static enum ox_status filter(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
+                             const struct ox_epilogue *end, struct ox_error *err)
+{
+    enum { MANY = 8 };
+    const struct ox_window *w = &cv->w;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const bool many = p->planes >= MANY;
+    struct ox_filter_conv c = {.planes = p->planes,
+                               .filters = cv->groups,
+                               .width = (size_t)w->out[w->n - 1],
+                               .taps = w->taps,
+                               .weights = cv->weights,
+                               .bias = cv->bias,
+                               .end = end,
+                               .frame = many ? framed_plane : whole_plane,
+                               .arg = p,
+                               .room = many ? p->plane : 0,
+                               .y = cv->y};
+    c.lines = w->n_out / c.width;
+    size_t *taps = ox_run_scratch(r, c.taps, sizeof *taps, err);
+    size_t *lines = ox_run_scratch(r, c.lines, sizeof *lines, err);
+    float *work = ox_run_work(r, ox_filter_conv_work(r->env, &c) + 1, sizeof *work, err);
+    if (!taps || !lines || !work)
+        return OX_NO_MEMORY;
+    grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
+    grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+    c.tap = taps;
+    c.line = lines;
+    if (!many)
+        OX_TRY(frame_all(r, p, err));
+    ox_filter_conv_run(t, r->env, &c, work);
+    return ox_env_poll(r->env, err);
+}
+
 static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
                                const struct ox_epilogue *end, struct ox_error *err)
 {
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
+    if (cv->in_group == 1 && cv->out_group == 1)
+        return filter(r, cv, p, end, err);
     struct ox_plane_conv c = {.rows = cv->out_group,
                               .channels = cv->in_group,
                               .taps = w->taps,
@@ -176,11 +239,7 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
         c.x = p->x;
         c.ends = true;
     } else {
-        p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
-        if (!p->y)
-            return OX_NO_MEMORY;
-        memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
-        ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+        OX_TRY(frame_all(r, p, err));
         grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
         grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
         c.x = p->y;

@@ -151,6 +151,14 @@ static bool reads_in_place(const struct ox_conv *c)
     return true;
 }
 
+/* Whether each of a few planes, which fill no vector, has a filter of its own. */
+static bool is_filters(const struct ox_conv *c)
+{
+    enum { FEW = 4, WIDE = 14 };
+    return c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
+           c->out[1] >= WIDE;
+}
+
 /* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
  * leave tiles of planes half empty; weights that vary are read as they are, though, where they would have to be packed. */
 static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool constant)
@@ -159,9 +167,10 @@ static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool c
     const struct ox_conv *c = &job->c;
     const bool many = c->out[0] * c->out[1] >= MANY;
     const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
-    return !job->in_last && !job->out_last && !c->transposed && c->groups == 1 &&
-           c->in_channels > 0 && !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
-           ((many && reads_in_place(c)) || (few_taps && (many || !constant)));
+    return !job->in_last && !job->out_last && !c->transposed && c->in_channels > 0 &&
+           !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
+           (is_filters(c) ||
+            (c->groups == 1 && ((many && reads_in_place(c)) || (few_taps && (many || !constant)))));
 }
 
 /* The sizes that the packed weights stand for, and the block that holds them: the node's, or until the kernel returns. */
@@ -309,9 +318,9 @@ static enum ox_status run_planes(struct ox_run *r, const struct job *job,
         return OX_NO_MEMORY;
     *cv = (struct ox_plain_conv){.w = *job->window,
                                  .images = c->batch,
-                                 .groups = 1,
-                                 .in_group = c->in_channels,
-                                 .out_group = c->out_channels,
+                                 .groups = c->groups,
+                                 .in_group = c->in_channels / c->groups,
+                                 .out_group = c->out_channels / c->groups,
                                  .x = ox_run_in(r, IN_X)->data,
                                  .weights = job->packed->weights,
                                  .bias = job->packed->bias,
