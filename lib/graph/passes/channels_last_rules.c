@@ -95,8 +95,9 @@ static bool convert_conv(struct ox_twins *l, struct ox_node *node)
     bool dilated = false;
     for (size_t i = 0; dilations && i < n; i++)
         dilated |= dilations[i] != 1;
-    bool planes = !ox_twins_is_last(l, node->inputs[IN_X]) && !dilated && weights->dims[1] <= FEW &&
-                  ox_attr_int(node, "group", 1) == 1 && !ox_attr_int(node, "transposed", 0);
+    bool planes = rank < 5 && !ox_twins_is_last(l, node->inputs[IN_X]) && !dilated &&
+                  weights->dims[1] <= FEW && ox_attr_int(node, "group", 1) == 1 &&
+                  !ox_attr_int(node, "transposed", 0);
     if (!planes)
         ox_rw_set_input(l->rw, node, IN_X, ox_twins_last(l, node->inputs[IN_X], node));
     if (residual)
@@ -112,6 +113,7 @@ static bool convert_pool(struct ox_twins *l, struct ox_node *node)
 {
     const struct ox_value *second = node->n_outputs > 1 ? node->outputs[1] : NULL;
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
+        rank_of(l, node->inputs[0]) > 4 ||
         (second && (ox_rw_n_uses(l->rw, second) || ox_rw_is_pinned(l->rw, second))) ||
         ox_attr_int(node, "storage_order", 0))
         return false;
@@ -146,7 +148,7 @@ static struct ox_value *turn_constant(struct ox_twins *l, struct ox_value *value
         return NULL;
     if (n == 1)
         return value;
-    int64_t dims[OX_TWINS_RANK_MAX] = {1, 1, 1, 1}, turned[OX_TWINS_RANK_MAX];
+    int64_t dims[OX_TWINS_RANK_MAX] = {1, 1, 1, 1, 1}, turned[OX_TWINS_RANK_MAX];
     for (unsigned d = 0; d < stored->rank; d++)
         dims[rank - stored->rank + d] = stored->dims[d];
     for (unsigned d = 0; d < rank; d++)
@@ -265,7 +267,7 @@ static bool convert_slice(struct ox_twins *l, struct ox_node *node)
     if (!ox_twins_is_last(l, node->inputs[0]) || ox_node_opset(node) < 10 || !ox_input(node, 1) ||
         !ox_const_ints(l->rw, node->inputs[1], &n_starts) || n_starts > rank)
         return false;
-    static const int64_t all[OX_TWINS_RANK_MAX] = {0, 1, 2, 3};
+    static const int64_t all[OX_TWINS_RANK_MAX] = {0, 1, 2, 3, 4};
     const int64_t *axes = all;
     n = n_starts;
     if (ox_input(node, 3))
@@ -464,7 +466,8 @@ static bool has_few_channels(struct ox_twins *l, const struct ox_value *map)
 static bool convert_resize(struct ox_twins *l, struct ox_node *node)
 {
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
-        ox_node_opset(node) < 11 || has_few_channels(l, node->inputs[0]))
+        rank_of(l, node->inputs[0]) > 4 || ox_node_opset(node) < 11 ||
+        has_few_channels(l, node->inputs[0]))
         return false;
     struct ox_value *by = ox_input(node, 3) ? node->inputs[3] : ox_input(node, 2);
     const struct ox_stored *scales =
