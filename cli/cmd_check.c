@@ -237,7 +237,8 @@ static bool finding_entry(size_t i, const char **id, const char **title)
 const struct command command_check = {
     .name = "check",
     .summary = "Tell everything that is wrong with a model",
-    .operands = "MODEL...",
+    .operands = "MODEL|FOLDER...",
+    .several = true,
     .description =
         "Holds models against the standard: protobuf form, IR version, opset imports, every node "
         "against its operator's "

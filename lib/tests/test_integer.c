@@ -321,7 +321,8 @@ static void check_residual(struct dice *d, const struct ox_conv *c, const uint8_
     guarded_free(&out);
 }
 
-static void check_convolution(const struct ox_integer *t, struct dice *d, struct ox_conv c)
+static void check_convolution_with(struct ox_env *env, const struct ox_integer *t, struct dice *d,
+                                   struct ox_conv c)
 {
     const bool zeros = dice_between(d, 0, 1);
     const bool taken = ox_integer_conv_takes_zeros(t, &c);
@@ -337,14 +338,14 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
     const enum ox_integer_form form = zeros ? OX_INTEGER_COMPACT : OX_INTEGER_ANY;
     struct guarded packed = guarded_new(d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
     struct guarded work = guarded_new(
-        d, ox_integer_conv_work(t, NULL, &c, x.a_signed, end.weight_zero != NULL) / 4, false);
-    ox_integer_conv_pack(t, NULL, &c, form, w.at, x.w_signed, taken ? end.weight_zero : NULL,
+        d, ox_integer_conv_work(t, env, &c, x.a_signed, end.weight_zero != NULL) / 4, false);
+    ox_integer_conv_pack(t, env, &c, form, w.at, x.w_signed, taken ? end.weight_zero : NULL,
                          packed.at);
     ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
     ox_integer_offsets(c.out_channels, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
     if (taken)
         end.weight_zero = NULL;
-    ox_integer_conv_run(t, NULL, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
+    ox_integer_conv_run(t, env, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
                         out.at, &end, work.at);
     for (size_t p = 0; p < c.batch * c.out[0] * c.out[1]; p++) {
         for (size_t o = 0; o < c.out_channels; o++) {
@@ -361,6 +362,11 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
     guarded_free(&out);
     guarded_free(&packed);
     guarded_free(&work);
+}
+
+static void check_convolution(const struct ox_integer *t, struct dice *d, struct ox_conv c)
+{
+    check_convolution_with(NULL, t, d, c);
 }
 
 /* 1x1 of few channels, to just beyond what shallow() takes; columns about its blocks. */
@@ -468,6 +474,22 @@ START_TEST(convolutions_are_exact)
     struct ox_integer t = *integer_table_at((unsigned)_i % n_integer_tables());
     t.fast_bytes = false; /* filtered where it would not pay, too */
     check_convolution(&t, &d, _i % 5 == 1 ? winograd_conv(&d) : random_conv(&d, _i % 3 == 0));
+}
+END_TEST
+
+START_TEST(convolutions_filtered_by_threads_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 89};
+    struct ox_integer t = *integer_table_at((unsigned)_i % n_integer_tables());
+    struct ox_env *env = ox_env_new();
+    ck_assert_ptr_nonnull(env);
+    ox_env_set_threads(env, (unsigned)dice_between(&d, 1, 3));
+    t.fast_bytes = false;
+    t.points_near = (size_t)1 << dice_between(&d, 10, 19);
+    struct ox_conv c = winograd_conv(&d);
+    c.batch += 2;
+    check_convolution_with(env, &t, &d, c);
+    ox_env_release(env);
 }
 END_TEST
 
@@ -705,6 +727,7 @@ int main(void)
     tcase_add_loop_test(tc, products_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, products_in_several_blocks_are_exact, 0, 20);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
+    tcase_add_loop_test(tc, convolutions_filtered_by_threads_are_exact, 0, 60);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_upright_rows_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_small_groups_are_exact, 0, 300);

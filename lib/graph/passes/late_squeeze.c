@@ -46,7 +46,7 @@ static struct ox_value *widened(struct ox_rewrite *rw, const struct ox_node *nex
     const struct ox_value *other = ox_other_input(next, y);
     const struct ox_stored *stored = other && other != y ? ox_rw_stored(rw, other) : NULL;
     int64_t dims[MOST_RANK] = {ox_dim_of(rw, x, 1), 1, 1, 1, 1};
-    if (!stored || !ox_is_real(stored->dtype) || dims[0] < 1 || ox_node_opset(next) < 7)
+    if (!stored || !ox_dtype_is_real(stored->dtype) || dims[0] < 1 || ox_node_opset(next) < 7)
         return NULL;
     const double *data = ox_channel_const(rw, other, ox_rank_of(rw, y), 1, dims[0]);
     return data ? ox_rounded_constant(rw, other->name, stored->dtype, rank - 1, dims, data) : NULL;
