@@ -147,11 +147,16 @@ START_TEST(convolutions_over_one_axis_keep_channels_last)
 {
     check_codes("g (float[2,3,19] x) => (float[A,B,C] y) { a = QuantizeLinear(x, s, z) "
                 "b = QLinearConv <pads = [1,1]> (a, s, z, w0, s, wz, t, o) "
-                "c = QLinearConv <group = 8, dilations = [2]> (b, t, o, v0, s, wz, t, z) "
+                "m = MaxPool <kernel_shape = [3], strides = [2], pads = [1,0]> (b) "
+                "l = MaxPool <kernel_shape = [2]> (m) "
+                "k = Constant <value_floats = [1.0,1.0,2.0]> () "
+                "r = Resize <mode = \"nearest\"> (l, , k) "
+                "c = QLinearConv <group = 8, dilations = [2]> (r, t, o, v0, s, wz, t, z) "
                 "y = DequantizeLinear(c, t, z) }",
                 CONSTANTS({"int8[8,3,3] w0", -127, 127}, {"int8[8,1,3] v0", -127, 127},
                           {"int8[1] wz", 0, 0}, SCALES),
-                (struct shape){3, {2, 3, 19}}, 0, WANT({"IntegerConv", 2}, {"Transpose", 2}));
+                (struct shape){3, {2, 3, 19}}, 0,
+                WANT({"IntegerConv", 2}, {"MaxPool", 2}, {"Transpose", 4}));
     check_codes("g (float[2,3,1,19] x) => (float[A,B,C,D] y) { a = QuantizeLinear(x, s, z) "
                 "b = QLinearConv <pads = [0,1,0,1]> (a, s, z, w0, s, wz, t, o) "
                 "two = Constant <value_ints = [2]> () d = Squeeze(b, two) "

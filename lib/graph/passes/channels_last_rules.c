@@ -466,8 +466,9 @@ static bool has_few_channels(struct ox_twins *l, const struct ox_value *map)
 static bool convert_resize(struct ox_twins *l, struct ox_node *node)
 {
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
-        rank_of(l, node->inputs[0]) > 4 || ox_node_opset(node) < 11 ||
-        has_few_channels(l, node->inputs[0]))
+        rank_of(l, node->inputs[0]) > 4 ||
+        (rank_of(l, node->inputs[0]) != 4 && !is_map(l, node->inputs[0])) || /* as pools */
+        ox_node_opset(node) < 11 || has_few_channels(l, node->inputs[0]))
         return false;
     struct ox_value *by = ox_input(node, 3) ? node->inputs[3] : ox_input(node, 2);
     const struct ox_stored *scales =
