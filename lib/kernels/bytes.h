@@ -51,6 +51,8 @@ struct ox_bytes {
     void (*range)(size_t n, const float *x, float *lo, float *hi);
     void (*look_up)(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y);
     void (*look_up_floats)(size_t n, const uint8_t *x, const float table[256], float *y);
+    /* The same in place, of rows that lie `step` apart; NULL: row by row. */
+    void (*look_up_rows)(size_t rows, size_t n, size_t step, const uint8_t table[256], uint8_t *y);
     void (*add)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
                 uint8_t *y);
     /* The same of rows that lie `step` apart in all three; NULL: row by row. */

@@ -266,7 +266,7 @@ static void frame_row(void *arg, size_t row, size_t slot)
         ox_integer_copy(in, f->flip, width * channels, out + left * channels);
 }
 
-/* Whether the residual has been added too. */
+/* Whether what comes after is done too. */
 static bool convolve(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                      const void *packed, const void *in, bool in_signed, int32_t in_zero, void *out,
                      const struct ox_integer_end *end, void *work)
@@ -322,7 +322,8 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
         k.in = (const uint8_t *)in + n * in_batch;
         k.end_of_in = k.in + (pixels ? (pixels - 1) * c->in_pixel + c->in_channels : 0);
         k.out = (char *)out + n * out_batch * k.out_size;
-        k.residual = end->residual ? end->residual->codes + n * out_batch : NULL;
+        k.residual =
+            end->after && end->after->residual ? end->after->residual + n * out_batch : NULL;
         if (framed) {
             struct framing f = {c, frame[1], k.in, work, (uint8_t)in_zero, flips ? 0x80 : 0};
             ox_spread(env, frame[0], (double)bytes * 10, frame_row, &f);
@@ -340,7 +341,7 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
                          void *out, const struct ox_integer_end *end, void *work)
 {
-    const bool added = convolve(t, env, c, packed, in, in_signed, in_zero, out, end, work);
-    for (size_t n = 0; end->residual && !added && n < c->batch; n++)
-        ox_integer_residual_image(env, c, end->residual, n * ox_conv_out_batch(c), out);
+    const bool done = convolve(t, env, c, packed, in, in_signed, in_zero, out, end, work);
+    for (size_t n = 0; end->after && !done && n < c->batch; n++)
+        ox_integer_after_image(env, c, end->after, n * ox_conv_out_batch(c), out);
 }

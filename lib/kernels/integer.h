@@ -40,10 +40,12 @@ struct ox_integer_tile {
 };
 enum { OX_INTEGER_LINE = 64 };
 
-/* A tensor of codes that a convolution's results, which are bytes, are added to while they are near: it lies as they do. */
-struct ox_integer_residual {
-    const uint8_t *codes;
+/* What becomes of a convolution's results, which are bytes, while they are near: they are added to a tensor of codes that lies as they do,
+ * or each is looked up in a table. */
+struct ox_integer_after {
+    const uint8_t *residual;          /* NULL: none */
     const struct ox_bytes_pair *pair; /* the results first */
+    const uint8_t *table;             /* of 256, by a code's bits; where there is no residual */
     const struct ox_bytes *kernels;
 };
 
@@ -63,7 +65,7 @@ struct ox_integer_end {
     const float *fraction;      /* of a unit of t, at most a half; NULL: 0 */
     int32_t zero, lo, hi;       /* of the result's type; lo = zero for a Relu */
     float lo_f, hi_f;
-    const struct ox_integer_residual *residual; /* of ox_integer_conv_run() alone; NULL */
+    const struct ox_integer_after *after; /* of ox_integer_conv_run() alone; NULL */
 };
 /* The end of the columns from `col` on. */
 struct ox_integer_end ox_integer_end_at(const struct ox_integer_end *end, size_t col);

@@ -278,8 +278,8 @@ static void run_block(void *arg, size_t task, size_t slot)
         }
         if (!ends)
             leave_rows(k, &b, pointers, &tile, m);
-        if (k->residual)
-            ox_integer_residual_add(k, m, tile.rows, b.col, b.cols);
+        if (k->end->after)
+            ox_integer_after_rows(k, m, tile.rows, b.col, b.cols);
     }
 }
 
@@ -322,8 +322,8 @@ static void run_task(void *arg, size_t task, size_t slot)
         return;
     }
     const struct ox_integer_block b = ox_integer_block_of(k, task);
-    if (k->residual)
-        ox_integer_residual_add(k, b.m0, b.m1 - b.m0, b.col, b.cols);
+    if (k->end->after)
+        ox_integer_after_rows(k, b.m0, b.m1 - b.m0, b.col, b.cols);
 }
 
 void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)

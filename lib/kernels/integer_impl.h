@@ -104,11 +104,11 @@ size_t ox_integer_copy_row(const struct ox_integer_core *k);
 void ox_integer_copy_rows(const struct ox_integer_core *k, const struct ox_integer_block *b,
                           size_t m, size_t rows, uint8_t *to);
 
-/* The residual is added to rows m to m + rows - 1 of these columns of the outputs, or to all of an image's. */
-void ox_integer_residual_add(const struct ox_integer_core *k, size_t m, size_t rows, size_t col,
-                             size_t cols);
-void ox_integer_residual_image(struct ox_env *env, const struct ox_conv *c,
-                               const struct ox_integer_residual *residual, size_t at, void *out);
+/* What end->after says, done to rows m to m + rows - 1 of these columns of the outputs, or to all of an image's. */
+void ox_integer_after_rows(const struct ox_integer_core *k, size_t m, size_t rows, size_t col,
+                           size_t cols);
+void ox_integer_after_image(struct ox_env *env, const struct ox_conv *c,
+                            const struct ox_integer_after *after, size_t at, void *out);
 
 /* Tables of MIXED: a slot's size in sums, and a task. */
 size_t ox_integer_rows_slot(const struct ox_integer_core *k);

@@ -117,6 +117,13 @@ START_TEST(codes_are_looked_up_pooled_and_turned)
         ck_assert_mem_eq(&floats.at[i], &values.at[x.at[i]], sizeof(float));
     guarded_free(&values);
     guarded_free(&floats);
+    const size_t part = dice_between(&d, 0, cols);
+    memcpy(z.at, x.at, n);
+    if (t->look_up_rows) {
+        t->look_up_rows(rows, part, cols, table.at, z.at);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_int_eq(z.at[i], i % cols < part ? y.at[i] : x.at[i]);
+    }
     t->transpose(rows, cols, x.at, cols, z.at, rows);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++)

@@ -190,6 +190,30 @@ START_TEST(residuals_are_added_by_convolutions)
 }
 END_TEST
 
+/* Codes of one scale become those of the Concat's while they are near; one of them is an output as well in the second. */
+START_TEST(convolutions_write_what_is_joined)
+{
+    static const char *const text[] = {
+        "g (float[2,5,6,7] x) => (float[A,B,C,D] y) { ",
+        "g (float[2,5,6,7] x) => (float[A,B,C,D] y, uint8[A,E,C,D] c) { "};
+    for (size_t i = 0; i < 2; i++) {
+        char model[1024];
+        snprintf(model, sizeof model,
+                 "%sa = QuantizeLinear(x, s, z) b = QLinearConv (a, s, z, u0, s, wz, t, o) "
+                 "c = QLinearConv <pads = [1,1,1,1]> (a, s, z, v0, s, wz, t, z) "
+                 "e = DequantizeLinear(b, t, o) f = DequantizeLinear(c, t, z) "
+                 "h = Concat <axis = 1> (e, f) k = QuantizeLinear(h, s, o) "
+                 "y = DequantizeLinear(k, s, o) }",
+                 text[i]);
+        check_codes(model,
+                    CONSTANTS({"int8[70,5,1,1] u0", -127, 127}, {"int8[20,5,3,3] v0", -127, 127},
+                              {"int8[1] wz", 0, 0}, SCALES),
+                    (struct shape){4, {2, 5, 6, 7}}, 0,
+                    WANT({"IntegerConv", 2}, {"Lookup", i ? 1 : 0}, {"Concat", i ? 1 : 0}));
+    }
+}
+END_TEST
+
 /* As onnxruntime saves models that it has optimized: pixel by pixel between turns of the map, and as the standard's. */
 START_TEST(saved_convolutions_have_channels_last)
 {
@@ -275,6 +299,7 @@ int main(void)
     tcase_add_test(all, qlinear_operators_keep_channels_last);
     tcase_add_test(all, convolutions_over_one_axis_keep_channels_last);
     tcase_add_test(all, residuals_are_added_by_convolutions);
+    tcase_add_test(all, convolutions_write_what_is_joined);
     tcase_add_test(all, saved_convolutions_have_channels_last);
     tcase_add_test(all, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(all, dynamic_convolutions_have_a_scale_for_each_channel);

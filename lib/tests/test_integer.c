@@ -307,9 +307,10 @@ static void check_residual(struct dice *d, const struct ox_conv *c, const uint8_
     struct bytes with = bytes_new(d, (pixels - 1) * c->out_pixel + c->out_channels);
     struct guarded out = guarded_new(d, pixels * c->out_pixel, true);
     const struct ox_bytes_pair pair = random_pair(d, end);
-    const struct ox_integer_residual residual = {with.at, &pair, ox_bytes(t->level)};
+    const struct ox_integer_after after = {
+        .residual = with.at, .pair = &pair, .kernels = ox_bytes(t->level)};
     struct ox_integer_end own = *end;
-    own.residual = &residual;
+    own.after = &after;
     ox_integer_conv_run(t, NULL, c, packed, in, x->a_signed, x->za - (x->a_signed ? 128 : 0),
                         out.at, &own, work);
     for (size_t p = 0; p < pixels; p++) {
@@ -318,6 +319,27 @@ static void check_residual(struct dice *d, const struct ox_conv *c, const uint8_
                               ox_bytes_add_one(bare[i], with.at[i], &pair));
     }
     guarded_free(&with.room);
+    guarded_free(&out);
+}
+
+/* `end` with a table gives what `bare` has there. */
+static void check_table(struct dice *d, const struct ox_conv *c, const uint8_t *bare,
+                        const struct ox_integer_end *end, const struct ox_integer *t,
+                        const struct numbers *x, const void *packed, const void *in, void *work)
+{
+    const size_t pixels = c->batch * c->out[0] * c->out[1];
+    struct bytes table = bytes_new(d, 256);
+    struct guarded out = guarded_new(d, pixels * c->out_pixel, true);
+    const uint8_t *codes = (const uint8_t *)out.at;
+    const struct ox_integer_after after = {.table = table.at, .kernels = ox_bytes(t->level)};
+    struct ox_integer_end own = *end;
+    own.after = &after;
+    memset(out.at, 77, pixels * c->out_pixel);
+    ox_integer_conv_run(t, NULL, c, packed, in, x->a_signed, x->za - (x->a_signed ? 128 : 0),
+                        out.at, &own, work);
+    for (size_t i = 0; i < pixels * c->out_pixel; i++)
+        ck_assert_uint_eq(codes[i], i % c->out_pixel < c->out_channels ? table.at[bare[i]] : 77);
+    guarded_free(&table.room);
     guarded_free(&out);
 }
 
@@ -354,8 +376,10 @@ static void check_convolution_with(struct ox_env *env, const struct ox_integer *
             check_one(&end, sum, o, out.at, p * c.out_pixel + o);
         }
     }
-    if (end.type == OX_INTEGER_U8 || end.type == OX_INTEGER_S8)
+    if (end.type == OX_INTEGER_U8 || end.type == OX_INTEGER_S8) {
         check_residual(d, &c, (const uint8_t *)out.at, &end, t, &x, packed.at, in.at, work.at);
+        check_table(d, &c, (const uint8_t *)out.at, &end, t, &x, packed.at, in.at, work.at);
+    }
     numbers_free(&x);
     guarded_free(&in.room);
     guarded_free(&w.room);

@@ -333,7 +333,7 @@ static enum ox_status output_of(struct ox_run *r, const struct job *job, struct 
         !ox_run_in(r, IN_JOINED) && !ox_run_int(r, "residual_last", 0) &&
         ox_conv_adds_in_place(job->table, job->packed->way, &job->c))
         return ox_run_out_reuse(r, 0, IN_RESIDUAL, OX_FLOAT32, job->rank, job->dims, y, err);
-    return ox_fused_whole(r, IN_JOINED, job->rank, job->dims, y, err);
+    return ox_fused_whole(r, IN_JOINED, OX_FLOAT32, job->rank, job->dims, y, err);
 }
 
 static enum ox_status run_planes(struct ox_run *r, const struct job *job,

@@ -187,7 +187,7 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
     if (is_narrow(x) && !nearest)
         return ox_run_fail(r, err, OX_INTERNAL, "codes are not resized but to the nearest");
     OX_TRY(is_narrow(x) ? ox_run_out(r, 0, x->dtype, rank, dims, &y, err)
-                        : ox_fused_whole(r, IN_JOINED, rank, dims, &y, err));
+                        : ox_fused_whole(r, IN_JOINED, OX_FLOAT32, rank, dims, &y, err));
     if (!y->n)
         return OX_OK;
     if (!x->n)

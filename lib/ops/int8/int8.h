@@ -67,6 +67,9 @@ enum ox_dtype ox_int8_out_dtype(const struct ox_run *r, const struct ox_int8_por
 /* Inputs of IntegerConv whose result (of the scale and zero point before them) is added to a tensor; attributes `sum_lo` and `sum_hi`
  * clamp the sum. */
 enum { OX_RESIDUAL = 9, OX_RESIDUAL_SCALE, OX_RESIDUAL_Y_SCALE = 12 };
+/* Instead, a table of 256 codes in which the result is looked up. And a map of more channels that the result, whose channels are last then,
+ * is a slice of by the attributes join_channels and join_at: in its memory, or in new memory without it. */
+enum { OX_TABLE = 14, OX_JOINED };
 enum ox_status ox_int8_residual_pair(struct ox_run *r, enum ox_dtype dtype,
                                      struct ox_bytes_pair *pair, struct ox_error *err);
 
