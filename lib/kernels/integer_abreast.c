@@ -150,8 +150,8 @@ static void run_pixels(const struct ox_integer_core *k, const size_t *taps, size
                                         .out = k->out + (m * k->out_pixel + col) * k->out_size,
                                         .out_row = k->out_pixel};
     ox_integer_leave(k->t, &all, &end);
-    if (k->residual)
-        ox_integer_residual_add(k, m, n, col, cols);
+    if (k->end->after)
+        ox_integer_after_rows(k, m, n, col, cols);
 }
 
 static size_t stretches_of(const struct ox_integer_core *k)
