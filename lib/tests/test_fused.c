@@ -217,7 +217,7 @@ START_TEST(convolutions_over_three_axes_are_those_over_two)
     check_fused(
         "g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y, float[F,G,H,I,J] z) { " /* what is between */
         "a = Conv <pads = [1,1,1,1,1,1]> (x, w0) "
-        "b = BatchNormalization <epsilon = 9.0> (a, w1, w2, w3, w4) "
+        "k = HardSwish(a) b = BatchNormalization <epsilon = 9.0> (k, w1, w2, w3, w4) "
         "c = Mul(a, b) d = Concat <axis = 1> (c, a) e = Conv (d, w5) f = HardSwish(e) "
         "h = MaxPool <kernel_shape = [2,2,2], strides = [1,2,1]> (f) i = Conv (h, w6) "
         "z = GlobalAveragePool(i) y = Sub(i, h) }",
