@@ -217,11 +217,11 @@ START_TEST(convolutions_over_three_axes_are_those_over_two)
     check_fused(
         "g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y, float[F,G,H,I,J] z) { " /* what is between */
         "a = Conv <pads = [1,1,1,1,1,1]> (x, w0) "
-        "k = HardSwish(a) b = BatchNormalization <epsilon = 9.0> (k, w1, w2, w3, w4) "
-        "c = Mul(a, b) d = Concat <axis = 1> (c, a) e = Conv (d, w5) f = HardSwish(e) "
+        "k = HardSwish(a) b = BatchNormalization (k, w1, w2, w3, w4) "
+        "c = Mul(a, k) d = Concat <axis = 1> (b, c) e = Conv (d, w5) f = HardSwish(e) "
         "h = MaxPool <kernel_shape = [2,2,2], strides = [1,2,1]> (f) i = Conv (h, w6) "
         "z = GlobalAveragePool(i) y = Sub(i, h) }",
-        LIST("8,8,3,3,3", "8", "8", "8", "8", "9,16,1,1,1", "9,9,1,1,1"), DIMS(1, 8, 3, 5, 4),
+        LIST("8,8,3,3,3", "8", "8", "8", "+8", "9,16,1,1,1", "9,9,1,1,1"), DIMS(1, 8, 3, 5, 4),
         WANT({"FusedConv", 3}, {"Conv", 0}));
     check_fused("g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y) { "
                 "a = Conv <group = 2> (x, w0) y = ConvTranspose (a, w1) }",
