@@ -69,7 +69,8 @@ static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, 
         }
     }
     p->runs = few ? p->runs : 0;
-    p->most = c->width <= 8 ? 8 : c->width <= 16 ? 16 : nr;
+    const unsigned most = c->width <= 8 ? 8 : c->width <= 16 ? 16 : nr;
+    p->most = most < nr ? most : nr; /* into the row behind and no further */
 }
 
 INLINE void copy_row(float *to, const float *from, unsigned nr)
