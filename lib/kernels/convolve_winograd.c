@@ -32,13 +32,6 @@ static void share_tiles(const struct ox_compute *t, size_t slots, struct ox_wino
     j->group = ox_round_up((j->tiles + j->groups - 1) / j->groups, j->step);
 }
 
-/* Where group i begins. */
-static size_t group_at(const struct ox_winograd_job *j, size_t i)
-{
-    const size_t at = (i * j->tiles + j->groups - 1) / j->groups;
-    return ox_least(j->tiles, ox_round_up(at, j->step));
-}
-
 void ox_winograd_plan(const struct ox_compute *t, const struct ox_conv *c, unsigned tile,
                       size_t slots, struct ox_winograd_job *j)
 {
@@ -323,7 +316,8 @@ void ox_winograd_outputs(const struct ox_winograd_job *j, size_t first, size_t n
 static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct ox_winograd_job *j = arg;
-    const size_t first = group_at(j, i), n = group_at(j, i + 1) - first;
+    const size_t first = ox_winograd_group_at(j->tiles, j->groups, j->step, i);
+    const size_t n = ox_winograd_group_at(j->tiles, j->groups, j->step, i + 1) - first;
     float *v = j->work + slot * j->slot;
     float *m = v + ox_winograd_points(j->c, j->tile) * j->in_plane;
     ox_winograd_inputs(j, first, n, 0, ox_winograd_all_cuts(j->c), v);

@@ -47,6 +47,7 @@ void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, si
     k->tap_pixel = pixel * c->dilation[1];
     k->segments = has_runs(c) ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = has_runs(c) ? k->taps[1] * k->channels : k->channels;
+    k->abreast = ox_integer_abreast_can(t, c);
     k->joined = joins(k);
     k->panel = ox_integer_panel_bytes(k);
 }
@@ -96,6 +97,11 @@ static bool are_negatives_bytes(const int32_t *zero, size_t n)
         if (zero[j] == INT8_MIN)
             return false;
     return true;
+}
+
+bool ox_integer_conv_takes_zeros(const struct ox_integer *t, const struct ox_conv *c)
+{
+    return ox_integer_is_depthwise(c) || ox_integer_abreast_can(t, c);
 }
 
 static bool is_headed(const struct ox_integer *t, const struct ox_conv *c)
@@ -260,7 +266,7 @@ static void frame_row(void *arg, size_t row, size_t slot)
         ox_integer_copy(in, f->flip, width * channels, out + left * channels);
 }
 
-/* Whether the residual has been added too. */
+/* Whether what comes after is done too. */
 static bool convolve(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                      const void *packed, const void *in, bool in_signed, int32_t in_zero, void *out,
                      const struct ox_integer_end *end, void *work)
@@ -316,7 +322,8 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
         k.in = (const uint8_t *)in + n * in_batch;
         k.end_of_in = k.in + (pixels ? (pixels - 1) * c->in_pixel + c->in_channels : 0);
         k.out = (char *)out + n * out_batch * k.out_size;
-        k.residual = end->residual ? end->residual->codes + n * out_batch : NULL;
+        k.residual =
+            end->after && end->after->residual ? end->after->residual + n * out_batch : NULL;
         if (framed) {
             struct framing f = {c, frame[1], k.in, work, (uint8_t)in_zero, flips ? 0x80 : 0};
             ox_spread(env, frame[0], (double)bytes * 10, frame_row, &f);
@@ -334,7 +341,7 @@ void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const s
                          const void *packed, const void *in, bool in_signed, int32_t in_zero,
                          void *out, const struct ox_integer_end *end, void *work)
 {
-    const bool added = convolve(t, env, c, packed, in, in_signed, in_zero, out, end, work);
-    for (size_t n = 0; end->residual && !added && n < c->batch; n++)
-        ox_integer_residual_image(env, c, end->residual, n * ox_conv_out_batch(c), out);
+    const bool done = convolve(t, env, c, packed, in, in_signed, in_zero, out, end, work);
+    for (size_t n = 0; end->after && !done && n < c->batch; n++)
+        ox_integer_after_image(env, c, end->after, n * ox_conv_out_batch(c), out);
 }

@@ -12,6 +12,7 @@
 enum { SIDE = 4, ALPHA = 6, POINTS = ALPHA * ALPHA, OUTPUTS = SIDE * SIDE, LINE = 64 };
 enum { BLOCK_BYTES = 1 << 18, COLS = 64, LEAST_TILES = 8, LEAST_CHANNELS = 16 };
 enum { LARGEST = 1 << 25 };
+enum { INPUT_WORK = 200 }; /* a tile and channel, as ox_spread() counts */
 
 bool ox_integer_winograd_can(const struct ox_integer *t, const struct ox_conv *c)
 {
@@ -158,12 +159,20 @@ struct job {
     const struct ox_integer_end *end;
     size_t in_batch, out_batch, out_size;
     size_t down, across, tiles; /* tiles of an image each way, of all images */
-    size_t group, first, n;     /* tiles of a group at most; the present one's */
+    size_t groups, step, group; /* of tiles; the tiles of one at most */
+    bool apart;                 /* each thread takes groups of its own, with points of its own */
     size_t width, plane;        /* words of a tile at a point, of a group at a point */
     int16_t *points;
     size_t rows, cols; /* of a block of sums */
-    size_t n_rows, n_cols, sums_plane, slot;
+    size_t n_cols, sums_plane, slot;
     int32_t *sums;
+};
+
+/* Tiles first to first + n, and where their points are. */
+struct group {
+    const struct job *j;
+    size_t first, n, n_rows;
+    int16_t *points;
 };
 
 /* Lines of different points must not share their cache sets. */
@@ -172,7 +181,7 @@ static size_t apart(size_t elements)
     return ox_round_up(elements, LINE) + LINE / 2;
 }
 
-static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job *j)
+static void plan(const struct ox_integer *t, const struct ox_conv *c, size_t slots, struct job *j)
 {
     memset(j, 0, sizeof *j);
     j->t = t;
@@ -182,7 +191,13 @@ static void plan(const struct ox_integer *t, const struct ox_conv *c, struct job
     j->tiles = count_tiles(c);
     j->width = ox_round_up(c->in_channels, LINE / 2);
     const size_t least = (size_t)4 * t->mr, group = t->points_near / (POINTS * 2 * j->width);
-    j->group = ox_even_part(j->tiles, group < least ? least : group / t->mr * t->mr, t->mr);
+    const size_t most = group < least ? least : group / t->mr * t->mr;
+    j->groups = j->tiles ? (j->tiles + most - 1) / most : 1;
+    j->apart = slots > 1 && j->groups >= slots;
+    if (j->apart)
+        j->groups = ox_round_up(j->groups, slots);
+    j->step = slots > 1 ? 1 : t->mr;
+    j->group = ox_even_part(j->tiles, (j->tiles + j->groups - 1) / j->groups, j->step);
     j->plane = apart(j->group * j->width);
     j->cols = ox_even_part(c->out_channels, ox_round_up(COLS, t->nr), t->nr);
     const size_t rows = BLOCK_BYTES / (POINTS * sizeof(int32_t) * j->cols);
@@ -201,8 +216,8 @@ size_t ox_integer_winograd_work(const struct ox_integer *t, const struct ox_env 
                                 const struct ox_conv *c)
 {
     struct job j;
-    plan(t, c, &j);
-    return zero_bytes(c) + POINTS * j.plane * sizeof *j.points +
+    plan(t, c, ox_slots(env), &j);
+    return zero_bytes(c) + (j.apart ? ox_slots(env) : 1) * POINTS * j.plane * sizeof *j.points +
            ox_slots(env) * j.slot * sizeof *j.sums;
 }
 
@@ -216,12 +231,13 @@ static void tile_at(const struct job *j, size_t tile, size_t *image, size_t *y, 
 
 static void input(void *arg, size_t i, size_t slot)
 {
-    const struct job *j = arg;
+    const struct group *g = arg;
+    const struct job *j = g->j;
     const struct ox_conv *c = j->c;
     const uint8_t *pixels[POINTS];
     size_t image, y, x;
     (void)slot;
-    tile_at(j, j->first + i, &image, &y, &x);
+    tile_at(j, g->first + i, &image, &y, &x);
     const uint8_t *in = j->in + image * j->in_batch;
     for (size_t p = 0; p < POINTS; p++) {
         const size_t row = y + p / ALPHA * c->dilation[0] - c->pad[0];
@@ -232,16 +248,17 @@ static void input(void *arg, size_t i, size_t slot)
     const struct ox_integer_points w = {.channels = c->in_channels,
                                         .in = pixels,
                                         .flip = j->flip,
-                                        .out = j->points + i * j->width,
+                                        .out = g->points + i * j->width,
                                         .plane = j->plane};
     j->t->points(&w);
 }
 
 /* Products of rows first to first + n and a block of columns at all points. Each point's weights come nearer while those of the point
  * before it are multiplied. */
-static void multiply(const struct job *j, size_t first, size_t n, size_t col, size_t cols,
+static void multiply(const struct group *g, size_t first, size_t n, size_t col, size_t cols,
                      int32_t *sums)
 {
+    const struct job *j = g->j;
     const struct ox_integer *t = j->t;
     const size_t depth = ox_round_up(j->c->in_channels, 2), plane = plane_words(t, j->c);
     const size_t step = ox_even_part(n, t->mr, 1), most = (size_t)t->panels * t->nr;
@@ -254,7 +271,7 @@ static void multiply(const struct job *j, size_t first, size_t n, size_t col, si
                                    .later_step = LINE};
     const size_t weights = ox_round_up(cols, t->nr) * depth * sizeof(int16_t);
     for (size_t p = 0; p < POINTS; p++) {
-        const int16_t *a = j->points + p * j->plane + first * j->width;
+        const int16_t *a = g->points + p * j->plane + first * j->width;
         const bool last = p + 1 == POINTS;
         const char *later = (const char *)(j->packed + (last ? p : p + 1) * plane + col * depth);
         const char *const end = last ? later : later + weights;
@@ -296,18 +313,37 @@ static void leave(const struct job *j, size_t tile, size_t col, size_t cols, con
 
 static void output(void *arg, size_t task, size_t slot)
 {
-    const struct job *j = arg;
-    const size_t first = task % j->n_rows * j->rows, n = ox_least(j->rows, j->n - first);
-    const size_t col = task / j->n_rows * j->cols;
+    const struct group *g = arg;
+    const struct job *j = g->j;
+    const size_t first = task % g->n_rows * j->rows, n = ox_least(j->rows, g->n - first);
+    const size_t col = task / g->n_rows * j->cols;
     const size_t cols = ox_least(j->cols, j->c->out_channels - col);
     int32_t *sums = j->sums + slot * j->slot, *all = sums + POINTS * j->sums_plane;
-    multiply(j, first, n, col, cols, sums);
+    multiply(g, first, n, col, cols, sums);
     for (size_t i = 0; i < n; i++) {
         const struct ox_integer_outputs w = {
             .n = cols, .in = sums + i * j->cols, .plane = j->sums_plane, .out = all, .ld = j->cols};
         j->t->outputs(&w);
-        leave(j, j->first + first + i, col, cols, all);
+        leave(j, g->first + first + i, col, cols, all);
     }
+}
+
+static struct group group_of(const struct job *j, size_t i)
+{
+    const size_t first = ox_winograd_group_at(j->tiles, j->groups, j->step, i);
+    const size_t n = ox_winograd_group_at(j->tiles, j->groups, j->step, i + 1) - first;
+    return (struct group){j, first, n, (n + j->rows - 1) / j->rows, j->points};
+}
+
+static void whole_group(void *arg, size_t task, size_t slot)
+{
+    const struct job *j = arg;
+    struct group g = group_of(j, task);
+    g.points += slot * POINTS * j->plane;
+    for (size_t i = 0; i < g.n; i++)
+        input(&g, i, slot);
+    for (size_t i = 0; i < g.n_rows * j->n_cols; i++)
+        output(&g, i, slot);
 }
 
 void ox_integer_winograd_run(const struct ox_integer *t, struct ox_env *env,
@@ -315,8 +351,11 @@ void ox_integer_winograd_run(const struct ox_integer *t, struct ox_env *env,
                              bool in_signed, int32_t in_zero, void *out,
                              const struct ox_integer_end *end, void *work)
 {
+    const size_t slots = ox_slots(env);
+    const double products =
+        (double)c->out_channels * (double)c->in_channels * POINTS; /* a tile's */
     struct job j;
-    plan(t, c, &j);
+    plan(t, c, slots, &j);
     j.packed = packed;
     j.in = in;
     j.zeros = work;
@@ -327,14 +366,15 @@ void ox_integer_winograd_run(const struct ox_integer *t, struct ox_env *env,
     j.in_batch = ox_conv_in_batch(c);
     j.out_batch = ox_conv_out_batch(c);
     j.points = (int16_t *)(void *)((char *)work + zero_bytes(c));
-    j.sums = (int32_t *)(void *)(j.points + POINTS * j.plane);
+    j.sums = (int32_t *)(void *)(j.points + (j.apart ? slots : 1) * POINTS * j.plane);
     memset(work, (uint8_t)in_zero, zero_bytes(c));
-    for (; j.first < j.tiles; j.first += j.n) {
-        j.n = ox_least(j.group, j.tiles - j.first);
-        j.n_rows = (j.n + j.rows - 1) / j.rows;
-        ox_spread(env, j.n, (double)j.n * (double)c->in_channels * 100, input, &j);
-        ox_spread(env, j.n_rows * j.n_cols,
-                  (double)j.n * (double)c->out_channels * (double)c->in_channels * POINTS, output,
-                  &j);
+    if (j.apart) {
+        ox_spread(env, j.groups, (double)j.tiles * products, whole_group, &j);
+        return;
+    }
+    for (size_t i = 0; i < j.groups; i++) {
+        struct group g = group_of(&j, i);
+        ox_spread(env, g.n, (double)g.n * (double)c->in_channels * INPUT_WORK, input, &g);
+        ox_spread(env, g.n_rows * j.n_cols, (double)g.n * products, output, &g);
     }
 }

@@ -142,6 +142,33 @@ START_TEST(qlinear_operators_keep_channels_last)
 }
 END_TEST
 
+/* Over one axis, and over two of which one is squeezed in between; a constant a channel is turned. */
+START_TEST(convolutions_over_one_axis_keep_channels_last)
+{
+    check_codes("g (float[2,3,19] x) => (float[A,B,C] y) { a = QuantizeLinear(x, s, z) "
+                "b = QLinearConv <pads = [1,1]> (a, s, z, w0, s, wz, t, o) "
+                "m = MaxPool <kernel_shape = [3], strides = [2], pads = [1,0]> (b) "
+                "l = MaxPool <kernel_shape = [2]> (m) "
+                "k = Constant <value_floats = [1.0,1.0,2.0]> () "
+                "r = Resize <mode = \"nearest\"> (l, , k) "
+                "c = QLinearConv <group = 8, dilations = [2]> (r, t, o, v0, s, wz, t, z) "
+                "y = DequantizeLinear(c, t, z) }",
+                CONSTANTS({"int8[8,3,3] w0", -127, 127}, {"int8[8,1,3] v0", -127, 127},
+                          {"int8[1] wz", 0, 0}, SCALES),
+                (struct shape){3, {2, 3, 19}}, 0,
+                WANT({"IntegerConv", 2}, {"MaxPool", 2}, {"Transpose", 4}));
+    check_codes("g (float[2,3,1,19] x) => (float[A,B,C,D] y) { a = QuantizeLinear(x, s, z) "
+                "b = QLinearConv <pads = [0,1,0,1]> (a, s, z, w0, s, wz, t, o) "
+                "two = Constant <value_ints = [2]> () d = Squeeze(b, two) "
+                "e = com.microsoft.QLinearAdd(d, t, o, k0, s, z, t, o) f = Unsqueeze(e, two) "
+                "c = QLinearConv (f, t, o, v0, s, wz, t, z) y = DequantizeLinear(c, t, z) }",
+                CONSTANTS({"int8[8,3,1,3] w0", -127, 127}, {"int8[5,8,1,2] v0", -127, 127},
+                          {"uint8[1,8,1] k0", 90, 160}, {"int8[1] wz", 0, 0}, SCALES),
+                (struct shape){4, {2, 3, 1, 19}}, 0,
+                WANT({"IntegerConv", 2}, {"IntegerAdd", 1}, {"Transpose", 3}));
+}
+END_TEST
+
 /* Two convolutions meet, of which one takes the other's codes; then one's codes are read by another's scale, or are an output. */
 START_TEST(residuals_are_added_by_convolutions)
 {
@@ -160,6 +187,30 @@ START_TEST(residuals_are_added_by_convolutions)
         CONSTANTS({"int8[70,5,1,1] u0", -127, 127}, {"int8[70,5,1,1] v0", -127, 127},
                   {"int8[70,70,1,1] w0", -9, 9}, {"int8[1] wz", 0, 0}, SCALES),
         (struct shape){4, {2, 5, 6, 7}}, 0, WANT({"IntegerConv", 5}, {"IntegerAdd", 2}));
+}
+END_TEST
+
+/* Codes of one scale become those of the Concat's while they are near; one of them is an output as well in the second. */
+START_TEST(convolutions_write_what_is_joined)
+{
+    static const char *const text[] = {
+        "g (float[2,5,6,7] x) => (float[A,B,C,D] y) { ",
+        "g (float[2,5,6,7] x) => (float[A,B,C,D] y, uint8[A,E,C,D] c) { "};
+    for (size_t i = 0; i < 2; i++) {
+        char model[1024];
+        snprintf(model, sizeof model,
+                 "%sa = QuantizeLinear(x, s, z) b = QLinearConv (a, s, z, u0, s, wz, t, o) "
+                 "c = QLinearConv <pads = [1,1,1,1]> (a, s, z, v0, s, wz, t, z) "
+                 "e = DequantizeLinear(b, t, o) f = DequantizeLinear(c, t, z) "
+                 "h = Concat <axis = 1> (e, f) k = QuantizeLinear(h, s, o) "
+                 "y = DequantizeLinear(k, s, o) }",
+                 text[i]);
+        check_codes(model,
+                    CONSTANTS({"int8[70,5,1,1] u0", -127, 127}, {"int8[20,5,3,3] v0", -127, 127},
+                              {"int8[1] wz", 0, 0}, SCALES),
+                    (struct shape){4, {2, 5, 6, 7}}, 0,
+                    WANT({"IntegerConv", 2}, {"Lookup", i ? 1 : 0}, {"Concat", i ? 1 : 0}));
+    }
 }
 END_TEST
 
@@ -246,7 +297,9 @@ int main(void)
     tcase_add_test(all, biases_without_room_for_sums_keep_a_convolution_in_floats);
     tcase_add_test(all, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(all, qlinear_operators_keep_channels_last);
+    tcase_add_test(all, convolutions_over_one_axis_keep_channels_last);
     tcase_add_test(all, residuals_are_added_by_convolutions);
+    tcase_add_test(all, convolutions_write_what_is_joined);
     tcase_add_test(all, saved_convolutions_have_channels_last);
     tcase_add_test(all, dynamic_convolutions_take_their_bias_and_stay_last);
     tcase_add_test(all, dynamic_convolutions_have_a_scale_for_each_channel);

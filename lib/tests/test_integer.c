@@ -307,9 +307,10 @@ static void check_residual(struct dice *d, const struct ox_conv *c, const uint8_
     struct bytes with = bytes_new(d, (pixels - 1) * c->out_pixel + c->out_channels);
     struct guarded out = guarded_new(d, pixels * c->out_pixel, true);
     const struct ox_bytes_pair pair = random_pair(d, end);
-    const struct ox_integer_residual residual = {with.at, &pair, ox_bytes(t->level)};
+    const struct ox_integer_after after = {
+        .residual = with.at, .pair = &pair, .kernels = ox_bytes(t->level)};
     struct ox_integer_end own = *end;
-    own.residual = &residual;
+    own.after = &after;
     ox_integer_conv_run(t, NULL, c, packed, in, x->a_signed, x->za - (x->a_signed ? 128 : 0),
                         out.at, &own, work);
     for (size_t p = 0; p < pixels; p++) {
@@ -321,10 +322,32 @@ static void check_residual(struct dice *d, const struct ox_conv *c, const uint8_
     guarded_free(&out);
 }
 
-static void check_convolution(const struct ox_integer *t, struct dice *d, struct ox_conv c)
+/* `end` with a table gives what `bare` has there. */
+static void check_table(struct dice *d, const struct ox_conv *c, const uint8_t *bare,
+                        const struct ox_integer_end *end, const struct ox_integer *t,
+                        const struct numbers *x, const void *packed, const void *in, void *work)
+{
+    const size_t pixels = c->batch * c->out[0] * c->out[1];
+    struct bytes table = bytes_new(d, 256);
+    struct guarded out = guarded_new(d, pixels * c->out_pixel, true);
+    const uint8_t *codes = (const uint8_t *)out.at;
+    const struct ox_integer_after after = {.table = table.at, .kernels = ox_bytes(t->level)};
+    struct ox_integer_end own = *end;
+    own.after = &after;
+    memset(out.at, 77, pixels * c->out_pixel);
+    ox_integer_conv_run(t, NULL, c, packed, in, x->a_signed, x->za - (x->a_signed ? 128 : 0),
+                        out.at, &own, work);
+    for (size_t i = 0; i < pixels * c->out_pixel; i++)
+        ck_assert_uint_eq(codes[i], i % c->out_pixel < c->out_channels ? table.at[bare[i]] : 77);
+    guarded_free(&table.room);
+    guarded_free(&out);
+}
+
+static void check_convolution_with(struct ox_env *env, const struct ox_integer *t, struct dice *d,
+                                   struct ox_conv c)
 {
     const bool zeros = dice_between(d, 0, 1);
-    const bool depthwise = c.groups > 1 && c.groups == c.in_channels && c.groups == c.out_channels;
+    const bool taken = ox_integer_conv_takes_zeros(t, &c);
     const size_t k = c.in_channels / c.groups * c.kernel[0] * c.kernel[1];
     struct numbers x = numbers_new(d, c.out_channels, zeros);
     const size_t pixels = c.batch * c.in[0] * c.in[1];
@@ -337,14 +360,14 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
     const enum ox_integer_form form = zeros ? OX_INTEGER_COMPACT : OX_INTEGER_ANY;
     struct guarded packed = guarded_new(d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
     struct guarded work = guarded_new(
-        d, ox_integer_conv_work(t, NULL, &c, x.a_signed, end.weight_zero != NULL) / 4, false);
-    ox_integer_conv_pack(t, NULL, &c, form, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
+        d, ox_integer_conv_work(t, env, &c, x.a_signed, end.weight_zero != NULL) / 4, false);
+    ox_integer_conv_pack(t, env, &c, form, w.at, x.w_signed, taken ? end.weight_zero : NULL,
                          packed.at);
     ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
     ox_integer_offsets(c.out_channels, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
-    if (depthwise)
+    if (taken)
         end.weight_zero = NULL;
-    ox_integer_conv_run(t, NULL, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
+    ox_integer_conv_run(t, env, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
                         out.at, &end, work.at);
     for (size_t p = 0; p < c.batch * c.out[0] * c.out[1]; p++) {
         for (size_t o = 0; o < c.out_channels; o++) {
@@ -353,14 +376,21 @@ static void check_convolution(const struct ox_integer *t, struct dice *d, struct
             check_one(&end, sum, o, out.at, p * c.out_pixel + o);
         }
     }
-    if (end.type == OX_INTEGER_U8 || end.type == OX_INTEGER_S8)
+    if (end.type == OX_INTEGER_U8 || end.type == OX_INTEGER_S8) {
         check_residual(d, &c, (const uint8_t *)out.at, &end, t, &x, packed.at, in.at, work.at);
+        check_table(d, &c, (const uint8_t *)out.at, &end, t, &x, packed.at, in.at, work.at);
+    }
     numbers_free(&x);
     guarded_free(&in.room);
     guarded_free(&w.room);
     guarded_free(&out);
     guarded_free(&packed);
     guarded_free(&work);
+}
+
+static void check_convolution(const struct ox_integer *t, struct dice *d, struct ox_conv c)
+{
+    check_convolution_with(NULL, t, d, c);
 }
 
 /* 1x1 of few channels, to just beyond what shallow() takes; columns about its blocks. */
@@ -424,6 +454,36 @@ START_TEST(convolutions_of_upright_rows_are_exact)
 }
 END_TEST
 
+/* Groups of few channels and columns, about what abreast() takes, in lines about its stretches. */
+static struct ox_conv groups_conv(struct dice *d)
+{
+    static const size_t few[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = dice_between(d, 2, 24)};
+    c.in_channels = c.groups * few[dice_between(d, 0, 7)];
+    c.out_channels = c.groups * few[dice_between(d, 0, 7)];
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.kernel[axis] = dice_between(d, 1, 4);
+        c.stride[axis] = dice_between(d, 1, 2);
+        c.dilation[axis] = dice_between(d, 1, 2);
+        const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
+        c.pad[axis] = dice_between(d, 0, reach - 1);
+        c.out[axis] = dice_between(d, 1, axis == 0 || dice_between(d, 0, 3) ? 9 : 70);
+        const size_t span = (c.out[axis] - 1) * c.stride[axis] + reach;
+        c.in[axis] = span > 2 * c.pad[axis] ? span - 2 * c.pad[axis] : 1;
+    }
+    c.in_pixel = c.in_channels + dice_between(d, 0, 1) * dice_between(d, 0, 5);
+    c.out_pixel = c.out_channels + dice_between(d, 0, 1) * dice_between(d, 0, 5);
+    return c;
+}
+
+START_TEST(convolutions_of_small_groups_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 71};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, groups_conv(&d));
+}
+END_TEST
+
 START_TEST(convolutions_of_many_taps_are_exact)
 {
     struct dice d = {(uint64_t)_i * 67};
@@ -441,6 +501,22 @@ START_TEST(convolutions_are_exact)
 }
 END_TEST
 
+START_TEST(convolutions_filtered_by_threads_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 89};
+    struct ox_integer t = *integer_table_at((unsigned)_i % n_integer_tables());
+    struct ox_env *env = ox_env_new();
+    ck_assert_ptr_nonnull(env);
+    ox_env_set_threads(env, (unsigned)dice_between(&d, 1, 3));
+    t.fast_bytes = false;
+    t.points_near = (size_t)1 << dice_between(&d, 10, 19);
+    struct ox_conv c = winograd_conv(&d);
+    c.batch += 2;
+    check_convolution_with(env, &t, &d, c);
+    ox_env_release(env);
+}
+END_TEST
+
 /* Depthwise, as lines() takes it: about its widths of channels, to kernels, strides and reaches just beyond what it can, in lines
  * longer than it holds. */
 static struct ox_conv lines_conv(struct dice *d)
@@ -454,8 +530,9 @@ static struct ox_conv lines_conv(struct dice *d)
                         .in_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5),
                         .out_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5)};
     const bool usual = dice_between(d, 0, 1);
+    const size_t side = dice_between(d, 0, 1) ? 3 : 5;
     for (unsigned axis = 0; axis < 2; axis++) {
-        c.kernel[axis] = usual ? 3 : dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
+        c.kernel[axis] = usual ? side : dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
         c.stride[axis] = dice_between(d, 1, usual || dice_between(d, 0, 3) ? 2 : 5);
         c.dilation[axis] = usual || dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 6);
         const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
@@ -674,8 +751,10 @@ int main(void)
     tcase_add_loop_test(tc, products_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, products_in_several_blocks_are_exact, 0, 20);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
+    tcase_add_loop_test(tc, convolutions_filtered_by_threads_are_exact, 0, 60);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_upright_rows_are_exact, 0, OTHERS);
+    tcase_add_loop_test(tc, convolutions_of_small_groups_are_exact, 0, 300);
     tcase_add_loop_test(tc, convolutions_of_many_taps_are_exact, 0, 100);
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, a_right_side_that_lies_as_it_is_gives_exact_products, 0, 400);

@@ -1,10 +1,18 @@
 /* Concat of the channels of maps that convolutions or Resize make, and nobody else needs: each writes its slice of the whole instead, the
  * first in new memory, the others in that of the one before (ops/fused/fused_conv.c). Other maps are copied into what those made
- * (ops/fused/fused_join.c). Maps have their channels last here. */
+ * (ops/fused/fused_join.c), but 8-bit codes, which are joined where convolutions make all. Maps have their channels last here. */
 #include "graph/match.h"
 #include "ops/fused/fused.h"
+#include "ops/int8/int8.h"
 
-enum { IN_WEIGHTS = 1, CONV_JOINED = 5, RESIZE_JOINED = 4, MOST_IN = 6, MOST = 16 };
+enum {
+    IN_WEIGHTS = 1,
+    INTEGER_WEIGHTS = 3,
+    CONV_JOINED = 5,
+    RESIZE_JOINED = 4,
+    MOST_IN = OX_JOINED + 1,
+    MOST = 16
+};
 
 /* The input that a slice is written into; 0: the node writes none. */
 static size_t joined_input(const struct ox_node *node)
@@ -12,6 +20,10 @@ static size_t joined_input(const struct ox_node *node)
     if (ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
         return ox_attr_int(node, "layout", 0) & OX_OUT_LAST && !ox_node_attr(node, "steps")
                    ? CONV_JOINED
+                   : 0;
+    if (ox_is_domain_op(node, OX_OWN_DOMAIN, "IntegerConv"))
+        return ox_attr_int(node, "layout", 0) & OX_OUT_LAST && !ox_input(node, OX_RESIDUAL)
+                   ? OX_JOINED
                    : 0;
     return ox_is_domain_op(node, OX_OWN_DOMAIN, "Resize") ? RESIZE_JOINED : 0;
 }
@@ -31,9 +43,11 @@ static struct ox_node *maker_of(struct ox_rewrite *rw, const struct ox_node *con
 static int64_t channels_of(struct ox_rewrite *rw, const struct ox_value *map,
                            const struct ox_node *node, int rank)
 {
-    if (!node || !ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv"))
+    const bool codes = node && ox_is_domain_op(node, OX_OWN_DOMAIN, "IntegerConv");
+    if (!node || !(codes || ox_is_domain_op(node, OX_OWN_DOMAIN, "FusedConv")))
         return ox_dim_of(rw, map, rank - 1);
-    const struct ox_stored *w = ox_rw_stored(rw, node->inputs[IN_WEIGHTS]);
+    const struct ox_stored *w =
+        ox_rw_stored(rw, ox_input(node, codes ? INTEGER_WEIGHTS : IN_WEIGHTS));
     if (!w || w->rank < 3)
         return 0;
     if (!ox_attr_int(node, "transposed", 0))
@@ -70,11 +84,17 @@ static void sort(struct slice *slices, size_t n)
 static bool find_slices(struct ox_rewrite *rw, const struct ox_node *concat, int rank,
                         struct slices *out)
 {
+    const enum ox_dtype dtype = ox_dtype_of_value(rw, concat->outputs[0]);
+    const bool codes = dtype == OX_UINT8 || dtype == OX_INT8;
+    if (dtype != OX_FLOAT32 && !codes)
+        return false;
     *out = (struct slices){0};
     for (size_t i = 0; i < concat->n_inputs; i++) {
         struct ox_value *map = concat->inputs[i];
         const struct slice one = {maker_of(rw, concat, map), map, out->all};
-        if (!map || ox_dtype_of_value(rw, map) != OX_FLOAT32 || ox_rank_of(rw, map) != rank)
+        if (!map || ox_dtype_of_value(rw, map) != dtype || ox_rank_of(rw, map) != rank)
+            return false;
+        if (codes && one.node && !ox_is_domain_op(one.node, OX_OWN_DOMAIN, "IntegerConv"))
             return false;
         const int64_t channels = channels_of(rw, map, one.node, rank);
         if (channels < 1 || OX_ADD_OVERFLOWS(out->all, channels, &out->all))
@@ -86,7 +106,7 @@ static bool find_slices(struct ox_rewrite *rw, const struct ox_node *concat, int
         out->own += one.node ? channels : 0;
     }
     sort(out->made, out->n_made);
-    return out->n_made > 0;
+    return out->n_made > 0 && (!codes || out->n_copied == 0);
 }
 
 /* Elementwise operators read what is joined from where it lies (fuse_steps.c): others do not. */

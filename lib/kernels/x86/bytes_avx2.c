@@ -124,12 +124,16 @@ static inline __m256i look_up_eight(const __m256i *part, __m256i low, __m256i at
                               _mm256_slli_epi16(at, 1));
 }
 
-static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y)
+static inline void load_table(const uint8_t table[256], __m256i part[16])
 {
-    __m256i part[16];
     for (unsigned k = 0; k < 16; k++)
         part[k] = _mm256_broadcastsi128_si256(
             _mm_loadu_si128((const __m128i *)(const void *)(table + k * 16)));
+}
+
+static inline void look_up_row(size_t n, const uint8_t *x, const __m256i *part,
+                               const uint8_t table[256], uint8_t *y)
+{
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
         const __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
@@ -139,6 +143,21 @@ static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_
     }
     for (; i < n; i++)
         y[i] = table[x[i]];
+}
+
+static void look_up(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y)
+{
+    __m256i part[16];
+    load_table(table, part);
+    look_up_row(n, x, part, table, y);
+}
+
+static void look_up_rows(size_t rows, size_t n, size_t step, const uint8_t table[256], uint8_t *y)
+{
+    __m256i part[16];
+    load_table(table, part);
+    for (; rows > 0; rows--, y += step)
+        look_up_row(n, y, part, table, y);
 }
 
 struct pair {
@@ -410,6 +429,7 @@ void ox_bytes_avx2(struct ox_bytes *t)
     t->dequantize = dequantize;
     t->range = range;
     t->look_up = look_up;
+    t->look_up_rows = look_up_rows;
     t->add = add;
     t->multiply = multiply;
     t->greatest = greatest;

@@ -42,8 +42,8 @@ const float *ox_fused_scaled(struct ox_run *r, const struct ox_tensor *weights,
 enum ox_status ox_fused_slice(const struct ox_run *r, int64_t own, int64_t *all, int64_t *at,
                               struct ox_error *err);
 /* The output that the slice is of: in the memory of input `joined`, whose other channels it has, or new without one. */
-enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, unsigned rank, const int64_t *dims,
-                              struct ox_tensor **y, struct ox_error *err);
+enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, enum ox_dtype dtype, unsigned rank,
+                              const int64_t *dims, struct ox_tensor **y, struct ox_error *err);
 
 /* MaxPool of our own domain: float32 or 8-bit integers of rank 4, channels last. */
 enum ox_status ox_fused_max_pool(struct ox_run *r, struct ox_error *err);

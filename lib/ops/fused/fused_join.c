@@ -20,18 +20,17 @@ enum ox_status ox_fused_slice(const struct ox_run *r, int64_t own, int64_t *all,
     return OX_OK;
 }
 
-enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, unsigned rank, const int64_t *dims,
-                              struct ox_tensor **y, struct ox_error *err)
+enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, enum ox_dtype dtype, unsigned rank,
+                              const int64_t *dims, struct ox_tensor **y, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, joined);
     if (!in)
-        return ox_run_out(r, 0, OX_FLOAT32, rank, dims, y, err);
-    if (in->dtype != OX_FLOAT32 || in->rank != rank ||
-        memcmp(in->dims, dims, rank * sizeof *dims) != 0)
+        return ox_run_out(r, 0, dtype, rank, dims, y, err);
+    if (in->dtype != dtype || in->rank != rank || memcmp(in->dims, dims, rank * sizeof *dims) != 0)
         return ox_run_fail(r, err, OX_INPUT, "the map to write into has not the output's shape");
-    OX_TRY(ox_run_out_reuse(r, 0, joined, OX_FLOAT32, rank, dims, y, err));
+    OX_TRY(ox_run_out_reuse(r, 0, joined, dtype, rank, dims, y, err));
     if ((*y)->data != in->data)
-        memcpy((*y)->data, in->data, in->n * sizeof(float));
+        memcpy((*y)->data, in->data, in->n * ox_dtype_size(dtype));
     return OX_OK;
 }
 
@@ -86,7 +85,7 @@ static enum ox_status run_join(struct ox_run *r, struct ox_error *err)
     if (!whole || whole->dtype != OX_FLOAT32 || whole->rank == 0)
         return ox_run_fail(r, err, OX_INPUT, "the data are no float32 with channels");
     OX_TRY(read_pieces(r, whole, &job, err));
-    OX_TRY(ox_fused_whole(r, 0, whole->rank, whole->dims, &y, err));
+    OX_TRY(ox_fused_whole(r, 0, OX_FLOAT32, whole->rank, whole->dims, &y, err));
     if (!y->n)
         return OX_OK;
     job.whole = y->data;

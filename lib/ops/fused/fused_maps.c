@@ -41,7 +41,7 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
     struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
     if (!w)
         return OX_NO_MEMORY;
-    if (!x || x->rank != 4 || !(is_narrow(x) && kind == OX_POOL_MAX))
+    if (!is_map(x) || !(is_narrow(x) && kind == OX_POOL_MAX))
         OX_TRY(check_maps(r, x, err));
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_window_init(r, shape, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err));
@@ -187,7 +187,7 @@ static enum ox_status run_resize(struct ox_run *r, struct ox_error *err)
     if (is_narrow(x) && !nearest)
         return ox_run_fail(r, err, OX_INTERNAL, "codes are not resized but to the nearest");
     OX_TRY(is_narrow(x) ? ox_run_out(r, 0, x->dtype, rank, dims, &y, err)
-                        : ox_fused_whole(r, IN_JOINED, rank, dims, &y, err));
+                        : ox_fused_whole(r, IN_JOINED, OX_FLOAT32, rank, dims, &y, err));
     if (!y->n)
         return OX_OK;
     if (!x->n)

@@ -67,6 +67,9 @@ enum ox_dtype ox_int8_out_dtype(const struct ox_run *r, const struct ox_int8_por
 /* Inputs of IntegerConv whose result (of the scale and zero point before them) is added to a tensor; attributes `sum_lo` and `sum_hi`
  * clamp the sum. */
 enum { OX_RESIDUAL = 9, OX_RESIDUAL_SCALE, OX_RESIDUAL_Y_SCALE = 12 };
+/* Instead, a table of 256 codes in which the result is looked up. And a map of more channels that the result, whose channels are last then,
+ * is a slice of by the attributes join_channels and join_at: in its memory, or in new memory without it. */
+enum { OX_TABLE = 14, OX_JOINED };
 enum ox_status ox_int8_residual_pair(struct ox_run *r, enum ox_dtype dtype,
                                      struct ox_bytes_pair *pair, struct ox_error *err);
 
@@ -106,9 +109,8 @@ enum ox_status ox_int8_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_global_average(struct ox_run *r, struct ox_error *err);
 
 struct ox_window;
-/* Greatest codes of windows over [N, H, W, C]. */
-enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x,
-                                const struct ox_window *w, struct ox_tensor *y,
-                                struct ox_error *err);
+/* Greatest codes of windows over [N, H, W, C], or [N, W, C], whose window becomes one of two axes. */
+enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, struct ox_window *w,
+                                struct ox_tensor *y, struct ox_error *err);
 
 #endif

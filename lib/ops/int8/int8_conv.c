@@ -1,6 +1,6 @@
 /* Convolutions of 8-bit tensors over one to three axes: QLinearConv (also com.microsoft's) and ConvInteger, and IntegerConv of our own domain, which has
- * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, `layout`, and a residual that is
- * added (ops/int8/int8.h). */
+ * QLinearConv's inputs, a bias that may be float32, no y_scale and y_zero_point for a float32 result, `layout`, a residual that is
+ * added or a table in which results are looked up, and a map that they are a slice of (ops/int8/int8.h). */
 #include <string.h>
 
 #include "kernels/bytes.h"
@@ -25,6 +25,7 @@ struct job {
     bool in_last, out_last, x_signed;
     unsigned rank;
     int64_t dims[5]; /* of the output, in its layout */
+    int64_t at;      /* where the channels begin in those of the output */
 };
 
 static void read_layers(struct job *job, const struct ox_window *w)
@@ -43,6 +44,17 @@ static void read_layers(struct job *job, const struct ox_window *w)
     c->batch *= job->layers.out;
     c->in_channels *= job->layers.kernel;
     c->in_pixel = c->in_channels;
+}
+
+static enum ox_status read_slice(const struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    int64_t all;
+    OX_TRY(ox_fused_slice(r, (int64_t)job->c.out_channels, &all, &job->at, err));
+    if (all != (int64_t)job->c.out_channels && !job->out_last)
+        return OX_UNSUPPORTED;
+    job->c.out_pixel = (size_t)all;
+    job->dims[job->out_last ? job->rank - 1 : 1] = all;
+    return OX_OK;
 }
 
 static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsigned rank,
@@ -86,6 +98,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     read_layers(job, w);
     job->dims[0] = shape->dims[0];
     job->dims[job->out_last ? rank - 1 : 1] = out;
+    OX_TRY(read_slice(r, job, err));
     for (unsigned d = 0; d < w->n; d++)
         job->dims[d + (job->out_last ? 1 : 2)] = w->out[d];
     return ox_integer_conv_can(&job->c) ? OX_OK : OX_UNSUPPORTED;
@@ -97,11 +110,6 @@ static const struct ox_integer *kernels(const struct ox_run *r, const struct ox_
 {
     const bool deep = c->groups == c->in_channels && c->groups == c->out_channels;
     return ox_int8_kernels(r, weights_signed && !deep);
-}
-
-static bool is_depthwise(const struct ox_conv *c)
-{
-    return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
 }
 
 /* Whether a weight's zero point is another than that of the form in which weights are packed. */
@@ -174,14 +182,14 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     if (all > bytes)
         OX_TRY(make_pair(r, (struct ox_bytes_pair *)(void *)(block + pair_at), packed, err));
     const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
-    const bool depthwise = is_depthwise(&job->c);
+    const bool taken = ox_integer_conv_takes_zeros(job->table, &job->c);
     /* Sums first: they read the weights as they lie, and bring them near. */
     ox_integer_sums(n, count, weights, packed->is_signed, 1, count, packed->sums);
     ox_integer_conv_pack(job->table, r->env, &job->c, form, weights, packed->is_signed,
-                         zeros && depthwise ? packed->zero : NULL, packed->packed);
-    for (size_t j = 0; depthwise && j < n; j++)
+                         zeros && taken ? packed->zero : NULL, packed->packed);
+    for (size_t j = 0; taken && j < n; j++)
         packed->sums[j] -= (int32_t)count * packed->zero[j];
-    if (!zeros || depthwise)
+    if (!zeros || taken)
         packed->zero = NULL;
     return OX_OK;
 }
@@ -278,7 +286,7 @@ static void turn_out(void *arg, size_t i, size_t slot)
 /* A tensor of the result's shape, its channels last. */
 static enum ox_status read_residual(const struct ox_run *r, const struct job *job,
                                     const struct ox_int8_weights *packed, enum ox_dtype dtype,
-                                    struct ox_integer_residual *out)
+                                    struct ox_integer_after *out)
 {
     const struct ox_tensor *x = ox_run_in(r, OX_RESIDUAL);
     if (!packed->pair || !job->out_last || x->dtype != dtype || x->rank != job->rank)
@@ -286,13 +294,26 @@ static enum ox_status read_residual(const struct ox_run *r, const struct job *jo
     for (unsigned d = 0; d < job->rank; d++)
         if (x->dims[d] != job->dims[d])
             return OX_UNSUPPORTED;
-    *out = (struct ox_integer_residual){x->data, packed->pair, ox_bytes(ox_cpu())};
+    *out = (struct ox_integer_after){
+        .residual = x->data, .pair = packed->pair, .kernels = ox_bytes(ox_cpu())};
+    return OX_OK;
+}
+
+/* *dtype: that of the results, of what the table has afterwards. */
+static enum ox_status read_table(const struct ox_run *r, enum ox_dtype *dtype,
+                                 struct ox_integer_after *out)
+{
+    const struct ox_tensor *table = ox_int8_in(r, OX_TABLE);
+    if (!table || table->n != 256 || (*dtype != OX_UINT8 && *dtype != OX_INT8))
+        return OX_UNSUPPORTED;
+    *dtype = table->dtype;
+    *out = (struct ox_integer_after){.table = table->data, .kernels = ox_bytes(ox_cpu())};
     return OX_OK;
 }
 
 static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, struct ox_error *err)
 {
-    struct ox_integer_residual residual;
+    struct ox_integer_after after;
     struct ox_int8_weights *packed = ox_run_state(r);
     struct job job = {.ports = ports};
     struct ox_integer_end end;
@@ -307,18 +328,22 @@ static enum ox_status run(struct ox_run *r, const struct ox_int8_ports *ports, s
     if (!ox_int8_fits(r, ports, packed->n))
         return OX_UNSUPPORTED;
     OX_TRY(ox_int8_end(r, ports, packed, &end, &in_zero, err));
-    const enum ox_dtype dtype = ox_int8_out_dtype(r, ports);
+    enum ox_dtype dtype = ox_int8_out_dtype(r, ports);
     if (ox_run_has(r, OX_RESIDUAL)) {
-        OX_TRY(read_residual(r, &job, packed, dtype, &residual));
-        end.residual = &residual;
+        OX_TRY(read_residual(r, &job, packed, dtype, &after));
+        end.after = &after;
+    } else if (ox_run_has(r, OX_TABLE)) {
+        OX_TRY(read_table(r, &dtype, &after));
+        end.after = &after;
     }
-    OX_TRY(ox_run_out(r, 0, dtype, job.rank, job.dims, &y, err));
+    OX_TRY(ox_fused_whole(r, OX_JOINED, dtype, job.rank, job.dims, &y, err));
     if (!y->n)
         return OX_OK;
     const bool straight = job.out_last || job.c.out_channels == 1 ||
                           job.layers.out * job.c.out[0] * job.c.out[1] == 1;
     const uint8_t *x = input_of(r, &job, in_zero, err);
-    char *out = straight ? y->data : ox_run_work(r, y->n, ox_dtype_size(dtype), err);
+    char *out = straight ? (char *)y->data + (size_t)job.at * ox_dtype_size(dtype)
+                         : ox_run_work(r, y->n, ox_dtype_size(dtype), err);
     const size_t bytes =
         ox_integer_conv_work(job.table, r->env, &job.c, job.x_signed, end.weight_zero != NULL);
     void *work = ox_run_work(r, bytes, 1, err);
@@ -377,7 +402,9 @@ static void infer_own(struct ox_infer *c)
     enum { X, W = 3, Y_SCALE = 6, Y_ZERO };
     if (ox_infer_int_attr(c, "layout", 0) == 0)
         ox_infer_conv(c, X, W);
-    if (ox_infer_has(c, Y_ZERO))
+    if (ox_infer_has(c, OX_TABLE))
+        ox_infer_same_dtype(c, 0, OX_TABLE);
+    else if (ox_infer_has(c, Y_ZERO))
         ox_infer_same_dtype(c, 0, Y_ZERO);
     else
         ox_infer_set_dtype(c, 0, ox_infer_has(c, Y_SCALE) ? OX_UINT8 : OX_FLOAT32);
