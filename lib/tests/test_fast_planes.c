@@ -7,7 +7,7 @@
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
 
-enum { MOST = 30000 };
+enum { MOST = 240000 };
 
 struct random_model {
     char text[1000];

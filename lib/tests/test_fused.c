@@ -214,6 +214,15 @@ START_TEST(convolutions_over_three_axes_are_those_over_two)
         "d = Sigmoid(c) y = Mul(b, d) }",
         LIST("10,9,3,2,3", "10", "11,10,1,1,1", "11,10,1,1,1"), DIMS(2, 9, 7, 9, 8),
         WANT({"FusedConv", 3}, {"Conv", 0}));
+    check_fused(
+        "g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y, float[F,G,H,I,J] z) { " /* what is between */
+        "a = Conv <pads = [1,1,1,1,1,1]> (x, w0) "
+        "k = HardSwish(a) b = BatchNormalization (k, w1, w2, w3, w4) "
+        "c = Mul(a, k) d = Concat <axis = 1> (b, c) e = Conv (d, w5) f = HardSwish(e) "
+        "h = MaxPool <kernel_shape = [2,2,2], strides = [1,2,1]> (f) i = Conv (h, w6) "
+        "z = GlobalAveragePool(i) y = Sub(i, h) }",
+        LIST("8,8,3,3,3", "8", "8", "8", "+8", "9,16,1,1,1", "9,9,1,1,1"), DIMS(1, 8, 3, 5, 4),
+        WANT({"FusedConv", 3}, {"Conv", 0}));
     check_fused("g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y) { "
                 "a = Conv <group = 2> (x, w0) y = ConvTranspose (a, w1) }",
                 LIST("8,4,1,3,3", "8,2,2,2,2"), DIMS(1, 8, 3, 5, 4), WANT({"FusedConv", 0}));

@@ -24,11 +24,13 @@ static bool is_map(struct ox_twins *l, const struct ox_value *value)
     return rank_of(l, value) && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
 }
 
-/* Or of 8-bit codes. */
+/* Or of 8-bit codes, which have two axes of pixels at the most. */
 static bool is_any_map(struct ox_twins *l, const struct ox_value *value)
 {
+    enum { MOST_RANK = 4 };
     const enum ox_dtype dtype = value ? ox_dtype_of_value(l->rw, value) : OX_UNDEFINED;
-    return rank_of(l, value) && (dtype == OX_FLOAT32 || dtype == OX_UINT8 || dtype == OX_INT8);
+    const bool codes = dtype == OX_UINT8 || dtype == OX_INT8;
+    return is_map(l, value) || (codes && rank_of(l, value) && rank_of(l, value) <= MOST_RANK);
 }
 
 /* The place of an axis among the twin's; -1: it is none. */
