@@ -190,6 +190,8 @@ struct ox_filter {
     float bias;
 };
 
+enum { OX_SQUARE_MOST = 4 };
+
 struct ox_triples;
 
 struct ox_compute {
@@ -255,6 +257,8 @@ struct ox_compute {
     bool (*pool_plane[2])(const struct ox_pool_plane *p, const float *in, float *out, float *work);
     /* y[i] = bias + sum over t of weights[t] * x[at[t] + i], in the order of the taps, i < n. */
     void (*filter)(const struct ox_filter *f, size_t n, const float *x, float *y);
+    /* y[i * k + j] = sum over p < k of x[i * k + p] * w[p * k + j], in order; 2 <= k <= OX_SQUARE_MOST. NULL: none. */
+    void (*square)(size_t rows, size_t k, const float *w, const float *x, float *y);
 };
 
 /* The table of that level (of the highest below it that is built in); constant. */
@@ -266,5 +270,6 @@ void ox_compute_avx2(struct ox_compute *t);
 void ox_pool_lines_avx2(struct ox_compute *t);
 void ox_compute_avx512(struct ox_compute *t);
 void ox_pool_planes_avx512(struct ox_compute *t);
+void ox_square_avx512(size_t rows, size_t k, const float *w, const float *x, float *y);
 
 #endif

@@ -237,6 +237,10 @@ void ox_dense_run(const struct ox_compute *t, struct ox_env *env, const struct o
         ox_made_run(t, env, d, work);
         return;
     }
+    if (ox_square(t, d)) {
+        ox_square_run(t, env, d);
+        return;
+    }
     if (d->k && ox_few(t, d)) {
         ox_few_run(t, env, d, work);
         return;

@@ -78,6 +78,10 @@ size_t ox_made_work(const struct ox_compute *t, const struct ox_env *env, const 
 void ox_made_run(const struct ox_compute *t, struct ox_env *env, const struct ox_dense *d,
                  float *work);
 
+/* Whether ox_square_run() does it: many rows by a small square matrix. */
+bool ox_square(const struct ox_compute *t, const struct ox_dense *d);
+void ox_square_run(const struct ox_compute *t, struct ox_env *env, const struct ox_dense *d);
+
 /* Products of few rows by a right side that is not packed: they wait for memory. */
 bool ox_few(const struct ox_compute *t, const struct ox_dense *d);
 /* As ox_dense_work() and ox_dense_run(), k not 0. */

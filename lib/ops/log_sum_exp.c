@@ -58,14 +58,19 @@ void ox_log_sum_exp_abreast(void *acc, const void *in, size_t lanes, size_t rows
     const double *shift = shifts;
     double *total = acc;
     float v[OX_LOG_SUM_EXP_LANES];
-    for (size_t row = 0; row < rows; row++, x += stride) {
-        for (size_t i = 0; i < lanes; i++) {
-            const float s = (float)shift[i];
-            v[i] = x[i] == s ? 0 : x[i] - s; /* both may be infinite */
-        }
-        ox_fast_rows()->unary[OX_UNARY_EXP](lanes, v, v, 0, 0);
-        for (size_t i = 0; i < lanes; i++)
-            total[i] += (double)v[i];
+    const size_t most = OX_LOG_SUM_EXP_LANES / lanes; /* rows of few lanes go together */
+    for (size_t row = 0, some; row < rows; row += some) {
+        some = rows - row < most ? rows - row : most;
+        float *to = v;
+        for (size_t k = 0; k < some; k++, x += stride, to += lanes)
+            for (size_t i = 0; i < lanes; i++) {
+                const float s = (float)shift[i];
+                to[i] = x[i] == s ? 0 : x[i] - s; /* both may be infinite */
+            }
+        ox_fast_rows()->unary[OX_UNARY_EXP](some * lanes, v, v, 0, 0);
+        for (size_t k = 0; k < some * lanes; k += lanes)
+            for (size_t i = 0; i < lanes; i++)
+                total[i] += (double)v[k + i];
     }
 }
 

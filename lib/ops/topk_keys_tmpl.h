@@ -37,8 +37,12 @@ static inline T N(topk_worst)(const T *row, size_t n, bool largest)
 /* Puts neighbours in order whose keys do not tell them apart. False: there are too many of them. */
 static bool N(topk_settle)(const T *row, uint64_t *keys, size_t n, bool largest)
 {
+#ifdef T_FLOAT
     enum { MOVES = 8 }; /* a key, on the average */
     size_t moves = sizeof(T) == 8 ? MOVES * n : 0;
+#else
+    size_t moves = 0;
+#endif
     for (size_t i = 1; moves && i < n; i++) {
         const uint64_t key = keys[i];
         size_t at = i;

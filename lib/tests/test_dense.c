@@ -46,12 +46,18 @@ static struct ox_dense random_product(struct dice *d, const struct ox_compute *t
     const size_t kind = dice_next(d);
     p.batch[0] = kind & 3 ? 1 : dice_between(d, 1, 3);
     p.batch[1] = kind & 3 ? 1 : dice_between(d, 1, 2);
-    const bool a_turned = (kind >> 2 & 3) == 0, b_turned = kind >> 4 & 1;
-    p.a_row = a_turned ? 1 : p.k + dice_between(d, 0, 5);
+    const bool square = (kind >> 8 & 15) == 0; /* a small one, that many rows go past */
+    if (square) {
+        p.m = dice_between(d, 64, 300);
+        p.n = p.k = dice_between(d, 2, 4);
+        p.batch[0] = p.batch[1] = 1;
+    }
+    const bool a_turned = !square && (kind >> 2 & 3) == 0, b_turned = kind >> 4 & 1;
+    p.a_row = a_turned ? 1 : p.k + (square ? 0 : dice_between(d, 0, 5));
     p.a_col = a_turned ? p.m + dice_between(d, 0, 5) : 1;
     p.b_row = b_turned ? 1 : p.n + dice_between(d, 0, 5);
     p.b_col = b_turned ? p.k + dice_between(d, 0, 5) : 1;
-    p.c_row = p.n + dice_between(d, 0, 5);
+    p.c_row = p.n + (square ? 0 : dice_between(d, 0, 5));
     const size_t a_one = p.m * p.a_row + p.k * p.a_col, b_one = p.k * p.b_row + p.n * p.b_col;
     p.a_batch[0] = a_one * p.batch[1];
     p.a_batch[1] = a_one;

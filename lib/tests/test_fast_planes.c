@@ -256,7 +256,7 @@ static void draw_conv(struct dice *d, struct random_model *p)
     p->dims[1] = groups * p->other[1];
     p->other[0] = groups * (int64_t)dice_between(d, 1, 9);
     if (filters) {
-        p->other[1] = 1;
+        p->dims[0] = p->other[1] = 1;
         p->dims[1] = p->other[0] = groups;
     }
     for (unsigned a = 0; a < axes; a++) {
@@ -267,7 +267,7 @@ static void draw_conv(struct dice *d, struct random_model *p)
         pads[a + axes] = dice_between(d, 0, 2);
         p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + 4);
         if (filters && a + 1 == axes)
-            p->dims[2 + a] += (int64_t)dice_between(d, 14, 150);
+            p->dims[2 + a] += (int64_t)dice_between(d, 14, axes == 3 ? 24 : 150);
         const size_t values[2] = {stride, dilation};
         for (unsigned i = 0; i < 2; i++)
             at[i] += (size_t)snprintf(lists[i] + at[i], sizeof lists[i] - at[i], "%s%zu",

@@ -65,4 +65,5 @@ void ox_compute_avx512(struct ox_compute *t)
     t->transpose = transpose_floats;
     t->depthwise = depthwise_with_half;
     ox_pool_planes_avx512(t);
+    t->square = ox_square_avx512;
 }
