@@ -10,7 +10,7 @@
 
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
-/* Options that every command takes. */
+/* Options that every command takes, and those of commands that take several models. */
 struct common {
     bool help;
     bool quiet;
@@ -26,15 +26,22 @@ struct common {
     const char *external_root;
     struct opt_strings limits; /* NAME=VALUE */
     const char *files_from;
+    const char *shard;
+    const char *log;
+    bool resume;
     struct opt_strings schemas;      /* files of custom operators */
     struct opt_strings op_libraries; /* shared objects with their kernels */
     bool op_inside;
 };
-extern const struct opt common_options[];
+struct command;
+/* Those that a command takes besides its own; NULL: all that some command takes. */
+const struct opt *cli_common_options(const struct command *command);
 
 struct cli {
     const struct command *command;
     struct common common;
+    const struct opt_given *given; /* the options, n_given of them */
+    size_t n_given;
     struct ox_env *env;
     struct ox_strbuf out; /* results; written when the command is done, or by cli_flush() */
     bool model_out;       /* standard output is a model: results go to standard error */
@@ -47,6 +54,7 @@ struct command {
     const char *name;
     const char *summary;  /* one line */
     const char *operands; /* "MODEL...": for the synopsis */
+    bool several;         /* it takes any number of models: cli_each_model() */
     const char *
         description; /* paragraphs parted by empty lines; a line with two leading blanks is verbatim */
     const char *examples;   /* lines "COMMAND\n  what it does\n" */
@@ -108,15 +116,20 @@ enum ox_status cli_worse(enum ox_status a, enum ox_status b);
 /* ---- batch.c ---- */
 
 /* Calls `one` for each model: for a single one here; for several each in a process of its own, --jobs at a time, so that
- * limits, time and even a crash are one model's alone; results come in the order of the operands, then of --files-from. No model at
- * all is a usage error. */
+ * limits, time and even a crash are one model's alone; results come in the order of batch_names_list(). No model at all is a usage error. */
 enum ox_status cli_each_model(struct cli *cli, void *args, const char *const *models, size_t n,
                               enum ox_status (*one)(struct cli *cli, void *args,
                                                     const char *model));
 /* For commands that take one model: OX_USAGE unless there is exactly one operand. */
 enum ox_status cli_one_model(struct cli *cli, const char *const *operands, size_t n_operands);
+/* "I/N" as every N-th of something, from *first (0 to N - 1) on; NULL: all, N = 1. OX_USAGE, reported, if it is neither. */
+enum ox_status cli_read_shard(struct cli *cli, const char *text, size_t *first, size_t *n);
 /* Arms --timeout for what follows and names it in the message. */
 void cli_start_timer(struct cli *cli, const char *file);
+
+/* ---- seconds.c ---- */
+
+double cli_seconds(void); /* of a clock that goes on evenly */
 
 /* ---- help.c ---- */
 void help_print(struct ox_strbuf *out, const struct command *command); /* NULL: the program's */

@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "commas.h"
 #include "render_check.h"
@@ -91,12 +90,9 @@ static bool is_shown(const struct args *args, const struct ox_finding *finding)
 }
 
 static void print_stats(struct cli *cli, const struct ox_model *model, const char *path,
-                        const struct timespec *start)
+                        double start)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double ms =
-        (double)(end.tv_sec - start->tv_sec) * 1e3 + (double)(end.tv_nsec - start->tv_nsec) / 1e6;
+    const double ms = (cli_seconds() - start) * 1e3;
     struct ox_model_size size;
     ox_model_size(model, &size);
     cli_warn(cli,
@@ -150,9 +146,7 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
     struct ox_findings *findings = NULL;
     const struct ox_finding **shown = NULL;
     struct target_report targets = {0};
-    struct timespec start = {0};
-    if (args->stats)
-        clock_gettime(CLOCK_MONOTONIC, &start);
+    const double start = cli_seconds();
     enum ox_status status = ox_model_open(&model, cli->env, path, &err);
     if (status != OX_OK)
         return unreadable(cli, args, path, &err);
@@ -186,7 +180,7 @@ static enum ox_status check_one(struct cli *cli, void *args_, const char *path)
                                   .targets = &targets};
     judge(cli, args, &report, findings, shown);
     if (args->stats)
-        print_stats(cli, model, path, &start);
+        print_stats(cli, model, path, start);
     if (!report.valid)
         status = cli_fail(cli, OX_NEGATIVE, "%s: invalid: %zu error%s, %zu warning%s", path,
                           report.n_errors, report.n_errors == 1 ? "" : "s", report.n_warnings,
@@ -237,7 +231,8 @@ static bool finding_entry(size_t i, const char **id, const char **title)
 const struct command command_check = {
     .name = "check",
     .summary = "Tell everything that is wrong with a model",
-    .operands = "MODEL...",
+    .operands = "MODEL|FOLDER...",
+    .several = true,
     .description =
         "Holds models against the standard: protobuf form, IR version, opset imports, every node "
         "against its operator's "

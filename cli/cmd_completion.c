@@ -22,7 +22,7 @@ static void each_option(struct ox_strbuf *out, const struct command *command,
                         void (*put)(struct ox_strbuf *out, const struct command *command,
                                     const struct opt *opt))
 {
-    const struct opt *const tables[] = {command->options, common_options};
+    const struct opt *const tables[] = {command->options, cli_common_options(command)};
     for (size_t i = 0; i < 2; i++)
         for (const struct opt *opt = tables[i]; opt && !opt_is_end(opt); opt++)
             if (opt->type != OPT_SECTION)

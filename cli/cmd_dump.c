@@ -209,7 +209,7 @@ static enum ox_status verify(struct cli *cli, const struct dump_args *args, size
         args->format != DUMP_TENSORS && args->format != DUMP_DOT && args->format != DUMP_SVG)
         return cli_fail(cli, OX_USAGE,
                         "dump: --graph is for nodes, tensors, dot, svg, --node and --tensor");
-    if (args->output && (n_models > 1 || cli->common.files_from))
+    if (args->output && (n_models != 1 || cli->common.files_from || cli->common.log))
         return cli_fail(cli, OX_USAGE, "dump: -o takes one model");
     return OX_OK;
 }
@@ -224,13 +224,17 @@ static enum ox_status run(struct cli *cli, void *args, const char *const *operan
     if (!asked->json && (asked->format == DUMP_SUMMARY || asked->format == DUMP_NODES ||
                          asked->format == DUMP_TENSORS))
         cli->between = "\n";
-    return cli_each_model(cli, args, operands, n_operands, dump_one);
+    if (!asked->output)
+        return cli_each_model(cli, args, operands, n_operands, dump_one);
+    status = cli_one_model(cli, operands, n_operands);
+    return status == OX_OK ? dump_one(cli, args, operands[0]) : status;
 }
 
 const struct command command_dump = {
     .name = "dump",
     .summary = "Show what is in a model",
-    .operands = "MODEL...",
+    .operands = "MODEL|FOLDER...",
+    .several = true,
     .description =
         "Shows a model. Of the forms, the summary (the default) tells file, opsets, inputs and "
         "outputs, operators, parameters, multiply-adds and memory; nodes is a table of what each "

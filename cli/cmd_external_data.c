@@ -173,6 +173,30 @@ static enum ox_status run_unpack(struct job *job)
     return status;
 }
 
+/* Into another file alone: what goes is lost. */
+static enum ox_status run_strip(struct job *job)
+{
+    struct ox_stripped told;
+    struct ox_error err;
+    if (!job->args->out)
+        return cli_fail(job->cli, OX_USAGE, "external-data strip: -o OUT is needed");
+    if (ox_strip_weights(job->model, job->args->threshold, &told, &err) != OX_OK)
+        return fail(job, &err);
+    const enum ox_status status = cli_save_model(
+        job->cli, job->model, job->args->out, &(struct ox_save_options){.inline_external = true});
+    if (status != OX_OK || job->cli->common.quiet)
+        return status;
+    ox_strbuf_name(&job->cli->out, job->args->out, 0);
+    ox_strbuf_printf(&job->cli->out, ": without %llu tensor%s of %llu bytes",
+                     (unsigned long long)told.n, told.n == 1 ? "" : "s",
+                     (unsigned long long)told.bytes);
+    if (told.n_left)
+        ox_strbuf_printf(&job->cli->out, "; %llu of %llu bytes could not go",
+                         (unsigned long long)told.n_left, (unsigned long long)told.bytes_left);
+    ox_strbuf_putc(&job->cli->out, '\n');
+    return OX_OK;
+}
+
 /* Whether there is anything that packing again would save. */
 static bool has_waste(const struct ox_external_report *report)
 {
@@ -351,11 +375,9 @@ struct verb {
     size_t n_operands;
 };
 
-static const struct verb verbs[] = {{"pack", run_pack, 2},
-                                    {"unpack", run_unpack, 2},
-                                    {"move", run_move, 3},
-                                    {"verify", run_verify, 2},
-                                    {"gc", run_gc, 2}};
+static const struct verb verbs[] = {{"pack", run_pack, 2}, {"unpack", run_unpack, 2},
+                                    {"move", run_move, 3}, {"verify", run_verify, 2},
+                                    {"gc", run_gc, 2},     {"strip", run_strip, 2}};
 
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
                           size_t n_operands)
@@ -367,8 +389,9 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
             verb = &verbs[i];
     }
     if (!verb)
-        return cli_fail(cli, OX_USAGE,
-                        "external-data: says first what to do: pack, unpack, move, verify or gc");
+        return cli_fail(
+            cli, OX_USAGE,
+            "external-data: says first what to do: pack, unpack, move, verify, gc or strip");
     if (n_operands != verb->n_operands)
         return cli_fail(cli, OX_USAGE, "external-data %s: takes %s", verb->name,
                         verb->n_operands == 3 ? "a model and where it goes" : "one model");
@@ -388,7 +411,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
 const struct command command_external_data = {
     .name = "external-data",
     .summary = "Pack, unpack, move and verify weights in files of their own",
-    .operands = "pack|unpack|move|verify|gc MODEL [TO]",
+    .operands = "pack|unpack|move|verify|gc|strip MODEL [TO]",
     .description =
         "pack puts the big tensors of a model into a file beside it: aligned so that they can be "
         "mapped, equal ones once. unpack puts them back into the model. move takes a model and its "
@@ -396,6 +419,10 @@ const struct command command_external_data = {
         "what "
         "its checksum says, and how many bytes of a file no tensor uses. gc writes the data again "
         "without these.\n\n"
+        "strip writes a model that can be shown to others without its weights: each tensor of "
+        "--threshold and more that is not int64 or bool, as shapes and indices are, becomes "
+        "ConstantOfShape of its mean. Structure, types, shapes, names and attributes "
+        "(forests have their numbers there) stay.\n\n"
         "Data is copied from file to file in bounded memory, by sharing blocks where the file "
         "system "
         "can. A data file that is there already is never overwritten: the model may be in use. New "
@@ -404,6 +431,7 @@ const struct command command_external_data = {
         "model as it was.",
     .examples = "  onnxtool external-data pack model.onnx -o packed.onnx --checksums\n"
                 "  onnxtool external-data pack big.onnx --split 2G -o shards/big.onnx\n"
+                "  onnxtool external-data strip secret.onnx -o for-the-bug-report.onnx\n"
                 "  onnxtool external-data verify packed.onnx\n"
                 "  onnxtool external-data move packed.onnx /models/packed.onnx\n",
     .options = options,

@@ -17,7 +17,7 @@ struct args {
     int metric; /* enum ox_quant_metric */
     int64_t bins;
     bool debug;
-    const char *original, *labels;
+    const char *original, *labels, *shard;
 };
 
 #define COMMON(name) offsetof(struct args, common.name)
@@ -37,6 +37,8 @@ static const struct opt options[] = {
      "write the --table and no model; it holds some of the samples"},
     {0, "keep-partial", OPT_FLAG, FIELD(keep_partial), NULL, NULL,
      "with --calibrate-only: Ctrl-C writes the table of the samples so far"},
+    {0, "shard", OPT_STRING, FIELD(shard), "I/N", NULL,
+     "with --calibrate-only: every N-th sample alone, from the I-th on: one of N machines' part"},
     {0, "merge", OPT_FLAG, FIELD(merge), NULL, NULL,
      "the operands are tables: write what they come to, in any order, as one table"},
     {0, "method", OPT_CHOICE, FIELD(method), "METHOD", "minmax|percentile|entropy|mse|auto|compare",
@@ -157,9 +159,9 @@ static enum ox_status calibrate(struct cli *cli, const struct args *args, struct
             "arrays with a dimension of samples before it",
             path, guessed);
     uint64_t n = ox_calibration_samples(calibration);
-    if (args->calibration.n && n == 0)
+    if (args->calibration.n && n == 0 && !args->shard)
         return cli_fail(cli, OX_INPUT, "%s: no sample was found", path);
-    if (n && n < 500 && cli->common.verbose)
+    if (n && n < 500 && !args->shard && cli->common.verbose)
         cli_warn(cli, "%s: %llu samples are few; 500 give steadier ranges", path,
                  (unsigned long long)n);
     return OX_OK;
@@ -327,6 +329,8 @@ static enum ox_status check(struct cli *cli, const struct args *args)
     if (args->calibrate_only && (!args->calibration.n || args->tables.n != 1))
         return cli_fail(cli, OX_USAGE,
                         "quantize-static: --calibrate-only needs --calibration and one --table");
+    if (args->shard && !args->calibrate_only)
+        return cli_fail(cli, OX_USAGE, "quantize-static: --shard goes with --calibrate-only");
     if (args->keep_partial && (!args->calibrate_only || args->common.compat))
         return cli_fail(cli, OX_USAGE,
                         "quantize-static: --keep-partial goes with --calibrate-only, and not with "
@@ -384,6 +388,9 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     struct ox_quant_options chosen;
     const char **lists[QUANTIZE_LISTS];
     ox_quant_options_init(&chosen);
+    status = cli_read_shard(cli, args->shard, &chosen.shard, &chosen.n_shards);
+    if (status != OX_OK)
+        return status;
     chosen.activation_type = activations[args->activation_type];
     chosen.weight_type = weights[args->common.weight_type];
     chosen.method = args->moving_average ? OX_QUANT_MOVING_AVERAGE : methods[args->method];

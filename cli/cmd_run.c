@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "commas.h"
 #include "run.h"
@@ -93,17 +92,10 @@ static void defaults(void *args_)
     args->max_slower = 5;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static enum ox_status open_session(struct run *run)
 {
     struct ox_error err = {0};
-    double start = now_ms();
+    const double start = cli_seconds();
     enum ox_status status = cli_open_sorted(run->cli, &run->model, run->model_path, &err);
     if (status != OX_OK)
         return cli_error(run->cli, &err);
@@ -138,7 +130,7 @@ static enum ox_status open_session(struct run *run)
     free(names);
     if (status != OX_OK)
         return status;
-    run->timing.load_ms = now_ms() - start;
+    run->timing.load_ms = (cli_seconds() - start) * 1e3;
     run->n_inputs = ox_session_n_inputs(run->session);
     run->n_outputs = ox_session_n_outputs(run->session);
     run->inputs = calloc(run->n_inputs + 1, sizeof *run->inputs);
@@ -152,9 +144,9 @@ static enum ox_status run_once(struct run *run, double *ms)
 {
     struct ox_error err = {0};
     run_release_data(run->outputs, run->n_outputs);
-    double start = now_ms();
+    const double start = cli_seconds();
     enum ox_status status = ox_session_run(run->session, run->inputs, run->outputs, &err);
-    *ms = now_ms() - start;
+    *ms = (cli_seconds() - start) * 1e3;
     return status == OX_OK ? OX_OK : cli_error(run->cli, &err);
 }
 

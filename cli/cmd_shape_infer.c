@@ -225,7 +225,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
                           size_t n_operands)
 {
     const struct args *args = args_;
-    if (args->out && n_operands != 1)
+    if (args->out && (n_operands != 1 || cli->common.files_from || cli->common.log))
         return cli_fail(cli, OX_USAGE, "shape-infer: -o takes one model");
     if (args->overwrite && !args->out)
         return cli_fail(cli, OX_USAGE, "shape-infer: --overwrite is of no use without -o");
@@ -237,13 +237,17 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE, "shape-infer: --free and --freeze contradict each other");
     if (args->no_verify && !args->free_dims.n)
         return cli_fail(cli, OX_USAGE, "shape-infer: --no-verify is of no use without --free");
-    return cli_each_model(cli, args_, operands, n_operands, one_model);
+    if (!args->out)
+        return cli_each_model(cli, args_, operands, n_operands, one_model);
+    const enum ox_status status = cli_one_model(cli, operands, n_operands);
+    return status == OX_OK ? one_model(cli, args_, operands[0]) : status;
 }
 
 const struct command command_shape_infer = {
     .name = "shape-infer",
     .summary = "Infer types and shapes of all values",
-    .operands = "MODEL...",
+    .operands = "MODEL|FOLDER...",
+    .several = true,
     .description =
         "Tells the type and shape of every value: of the graph, its subgraphs and the "
         "functions. A dimension is a number, an "

@@ -80,6 +80,9 @@ static void help_options(struct ox_strbuf *out, const struct opt *opt)
     ox_strbuf_release(&text);
 }
 
+static const char folders[] = "A folder stands for what lies beneath it and is called .onnx, "
+                              ".onnxtxt, .onnxtext or .onnxjson.";
+
 static void help_program(struct ox_strbuf *out)
 {
     ox_strbuf_puts(out, "usage: onnxtool COMMAND [OPTIONS] MODEL...\n\n"
@@ -100,10 +103,12 @@ void help_print(struct ox_strbuf *out, const struct command *command)
     ox_strbuf_printf(out, "usage: onnxtool %s [OPTIONS] %s\n\n%s.\n", command->name,
                      command->operands, command->summary);
     paragraphs(out, command->description, help_paragraph);
+    if (command->several)
+        paragraphs(out, folders, help_paragraph);
     if (command->options && !opt_is_end(command->options))
         ox_strbuf_puts(out, "\nOptions:\n");
     help_options(out, command->options);
-    help_options(out, common_options);
+    help_options(out, cli_common_options(command));
     if (command->examples)
         ox_strbuf_printf(out, "\nExamples:\n%s", command->examples);
 }
@@ -239,8 +244,10 @@ static void man_program(struct ox_strbuf *out)
                    ".SH COMMANDS\n");
     for (size_t i = 0; commands[i]; i++)
         ox_strbuf_printf(out, ".TP\n\\fB%s\\fR\n%s.\n", commands[i]->name, commands[i]->summary);
-    ox_strbuf_puts(out, ".SH OPTIONS\nEvery command takes these besides its own.\n");
-    man_options(out, common_options);
+    ox_strbuf_puts(
+        out, ".SH OPTIONS\nEvery command takes these besides its own; those for several models, "
+             "commands that take any number.\n");
+    man_options(out, cli_common_options(NULL));
     ox_strbuf_puts(out, schema_files);
     ox_strbuf_puts(out, exit_codes);
     ox_strbuf_puts(out, environment);
@@ -279,9 +286,11 @@ void help_man(struct ox_strbuf *out, const struct command *command)
     roff(out, command->operands, strlen(command->operands));
     ox_strbuf_puts(out, "\n.SH DESCRIPTION\n");
     paragraphs(out, command->description, man_paragraph);
+    if (command->several)
+        paragraphs(out, folders, man_paragraph);
     ox_strbuf_puts(out, ".SH OPTIONS\n");
     man_options(out, command->options);
-    man_options(out, common_options);
+    man_options(out, cli_common_options(command));
     man_list(out, command);
     ox_strbuf_puts(out, exit_codes);
     if (command->examples) {

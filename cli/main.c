@@ -19,7 +19,18 @@ const struct command *const commands[] = {
 
 #define FIELD(name) offsetof(struct common, name)
 
-const struct opt common_options[] = {
+static const struct opt common_options[] = {
+    {0, NULL, OPT_SECTION, 0, NULL, NULL, "Several models"},
+    {0, "files-from", OPT_STRING, FIELD(files_from), "FILE", NULL,
+     "read names of models, or folders of them, from FILE too, one a line; - is standard input"},
+    {0, "shard", OPT_STRING, FIELD(shard), "I/N", NULL,
+     "take every N-th model alone, from the I-th on: one of N machines' part"},
+    {0, "log", OPT_STRING, FIELD(log), "FILE", NULL,
+     "add a line of JSON to FILE as each model is done: its results, messages, exit status and "
+     "time"},
+    {0, "resume", OPT_FLAG, FIELD(resume), NULL, NULL,
+     "print what --log has of a model instead of doing it again, unless the model or the options "
+     "changed, or a limit or a fault ended it"},
     {0, NULL, OPT_SECTION, 0, NULL, NULL, "Common options"},
     {'h', "help", OPT_FLAG, FIELD(help), NULL, NULL, "print this help and exit"},
     {'q', "quiet", OPT_FLAG, FIELD(quiet), NULL, NULL, "print errors only"},
@@ -31,8 +42,6 @@ const struct opt common_options[] = {
     {'j', "jobs", OPT_INT, FIELD(jobs), "N", NULL, "models at a time (default 1)"},
     {'t', "threads", OPT_INT, FIELD(threads), "N", NULL,
      "threads within a model (default: the cores this process may use)"},
-    {0, "files-from", OPT_STRING, FIELD(files_from), "FILE", NULL,
-     "read names of models from FILE too, one a line; - is standard input"},
     {0, "max-memory", OPT_SIZE, FIELD(max_memory), "SIZE", NULL,
      "memory to use at the most (default: the less of 8G and 75 % of the machine's)"},
     {0, "max-file", OPT_SIZE, FIELD(max_file), "SIZE", NULL,
@@ -55,6 +64,14 @@ const struct opt common_options[] = {
     {0, "op-inside", OPT_FLAG, FIELD(op_inside), NULL, NULL,
      "call them in this process instead of one of their own for each: faster, and a crash is ours"},
     OPT_END};
+
+const struct opt *cli_common_options(const struct command *command)
+{
+    const struct opt *behind = common_options + 1; /* the first section */
+    while (behind->type != OPT_SECTION)
+        behind++;
+    return command && !command->several ? behind : common_options;
+}
 
 const struct command *command_find(const char *name)
 {
@@ -126,8 +143,9 @@ static enum ox_status apply_common(struct cli *cli)
                         "the environment's ONNXTOOL_CPU is " CLI_CPU_WORDS ", not '%s'", cpu);
     if (!(common->timeout >= 0))
         return cli_fail(cli, OX_USAGE, "--timeout takes a number of seconds over 0");
-    cli->color = common->color == WHEN_ALWAYS || (common->color == WHEN_AUTO && isatty(1) &&
-                                                  !(getenv("NO_COLOR") && *getenv("NO_COLOR")));
+    cli->color =
+        common->color == WHEN_ALWAYS || (common->color == WHEN_AUTO && isatty(1) && !common->log &&
+                                         !(getenv("NO_COLOR") && *getenv("NO_COLOR")));
     struct ox_limits *limits = ox_env_limits(cli->env);
     if (common->max_memory)
         limits->memory_bytes = common->max_memory;
@@ -175,8 +193,8 @@ static int run_command(const struct command *command, int argc, char **argv)
     }
     if (command->defaults)
         command->defaults(args);
-    status =
-        opt_parse(command->options, args, common_options, &cli.common, argc, argv, &result, &err);
+    status = opt_parse(command->options, args, cli_common_options(command), &cli.common, argc, argv,
+                       &result, &err);
     if (cli.common.help || (status == OX_OK && asks_for_limits(&cli.common))) {
         if (cli.common.help)
             help_print(&cli.out, command);
@@ -192,6 +210,8 @@ static int run_command(const struct command *command, int argc, char **argv)
                      : cli_fail(&cli, status, "%s: %s", command->name, err.message);
         goto cleanup;
     }
+    cli.given = result.given;
+    cli.n_given = result.n_given;
     status = apply_common(&cli);
     if (status == OX_OK)
         status = add_operators(&cli);
@@ -201,7 +221,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     }
 cleanup:
     if (args)
-        opt_release(command->options, args, common_options, &cli.common, &result);
+        opt_release(command->options, args, cli_common_options(command), &cli.common, &result);
     ox_strbuf_release(&cli.out);
     ox_env_release(cli.env);
     free(args);

@@ -178,7 +178,27 @@ struct parser {
     int argc;
     char **argv;
     int at;
+    struct opt_result *result;
 };
+
+/* Each word gives one at the most for each of its letters. */
+static void note_given(struct parser *p, const struct opt *opt, const char *value)
+{
+    p->result->given[p->result->n_given++] = (struct opt_given){opt, value};
+}
+
+static void set_flag(struct parser *p, const struct opt *opt, void *args)
+{
+    *(bool *)((char *)args + opt->offset) = true;
+    note_given(p, opt, NULL);
+}
+
+static enum ox_status give_value(struct parser *p, const struct opt *opt, void *args,
+                                 const char *value, struct ox_error *err)
+{
+    note_given(p, opt, value);
+    return set_value(opt, args, value, err);
+}
 
 static const struct opt *find(const struct parser *p, const char *name, size_t n, char letter,
                               void **args)
@@ -217,7 +237,7 @@ static enum ox_status take_value(struct parser *p, const struct opt *opt, void *
 {
     if (p->at >= p->argc)
         return usage(err, "--%s needs a value: %s", opt->name, opt->arg);
-    return set_value(opt, args, p->argv[p->at++], err);
+    return give_value(p, opt, args, p->argv[p->at++], err);
 }
 
 static enum ox_status parse_long(struct parser *p, const char *word, struct ox_error *err)
@@ -231,10 +251,10 @@ static enum ox_status parse_long(struct parser *p, const char *word, struct ox_e
     if (opt->type == OPT_FLAG) {
         if (equals)
             return usage(err, "--%s takes no value", opt->name);
-        *(bool *)((char *)args + opt->offset) = true;
+        set_flag(p, opt, args);
         return OX_OK;
     }
-    return equals ? set_value(opt, args, equals + 1, err) : take_value(p, opt, args, err);
+    return equals ? give_value(p, opt, args, equals + 1, err) : take_value(p, opt, args, err);
 }
 
 static enum ox_status parse_letters(struct parser *p, const char *letters, struct ox_error *err)
@@ -245,20 +265,29 @@ static enum ox_status parse_letters(struct parser *p, const char *letters, struc
         if (!opt)
             return usage(err, "unknown option -%c", *at);
         if (opt->type != OPT_FLAG)
-            return at[1] ? set_value(opt, args, at + 1, err) : take_value(p, opt, args, err);
-        *(bool *)((char *)args + opt->offset) = true;
+            return at[1] ? give_value(p, opt, args, at + 1, err) : take_value(p, opt, args, err);
+        set_flag(p, opt, args);
     }
     return OX_OK;
+}
+
+static size_t most_given(int argc, char **argv)
+{
+    size_t n = 0;
+    for (int i = 0; i < argc; i++)
+        n += *argv[i] == '-' ? strlen(argv[i]) : 0;
+    return n;
 }
 
 enum ox_status opt_parse(const struct opt *table, void *args, const struct opt *common_table,
                          void *common, int argc, char **argv, struct opt_result *result,
                          struct ox_error *err)
 {
-    struct parser p = {{table, common_table}, {args, common}, argc, argv, 0};
-    result->n_operands = 0;
+    struct parser p = {{table, common_table}, {args, common}, argc, argv, 0, result};
+    *result = (struct opt_result){0};
     result->operands = calloc((size_t)argc + 1, sizeof *result->operands);
-    if (!result->operands)
+    result->given = calloc(most_given(argc, argv) + 1, sizeof *result->given);
+    if (!result->operands || !result->given)
         return ox_no_memory(err);
     bool only_operands = false;
     while (p.at < argc) {
@@ -299,5 +328,6 @@ void opt_release(const struct opt *table, void *args, const struct opt *common_t
     release_lists(table, args);
     release_lists(common_table, common);
     free(result->operands);
+    free(result->given);
     *result = (struct opt_result){0};
 }

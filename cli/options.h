@@ -36,10 +36,18 @@ struct opt {
         0, NULL, OPT_FLAG, 0, NULL, NULL, NULL                                                     \
     }
 
-/* A command line taken apart. Operands keep their order; "--" ends options. */
+/* An option as it was given. */
+struct opt_given {
+    const struct opt *opt;
+    const char *value; /* NULL: a flag */
+};
+
+/* A command line taken apart. Operands and options keep their order; "--" ends options. */
 struct opt_result {
     const char **operands;
     size_t n_operands;
+    struct opt_given *given;
+    size_t n_given;
 };
 
 /* Two tables are searched: the command's, whose fields are in `args`, and the common one, in `common`.

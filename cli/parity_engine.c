@@ -66,13 +66,6 @@ static bool find_program(const char *name, struct ox_strbuf *path)
 
 /* ---- Processes ----------------------------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Starts a program in a process group of its own; its standard output goes to `out`. */
 static enum ox_status start(struct parity *p, const char *path, const char *const *argv, int out,
                             char **environment, pid_t *pid)
@@ -101,12 +94,12 @@ static enum ox_status finish(struct parity *p, const char *what, pid_t pid)
     /* 1 is what interpreters end with: an engine has no verdict to give. */
     static const enum ox_status by_code[] = {OX_OK,    OX_UNSUPPORTED, OX_USAGE,
                                              OX_INPUT, OX_UNSUPPORTED, OX_NO_MEMORY};
-    double end = now() + p->args->engine_timeout;
+    double end = cli_seconds() + p->args->engine_timeout;
     struct timespec nap = {0, 1000000};
     int state;
     pid_t got;
     while ((got = waitpid(pid, &state, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-        if (now() > end) {
+        if (cli_seconds() > end) {
             kill(-pid, SIGKILL);
             waitpid(pid, &state, 0);
             return cli_fail(p->cli, OX_LIMIT, "%s: took more than %g s (--engine-timeout)", what,
@@ -133,9 +126,9 @@ static enum ox_status finish(struct parity *p, const char *what, pid_t pid)
 static void read_version(struct parity *p, struct parity_side *side, int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    const double limit = fmin(p->args->engine_timeout, 1e6), end = now() + limit;
+    const double limit = fmin(p->args->engine_timeout, 1e6), end = cli_seconds() + limit;
     size_t n = 0;
-    while (now() < end && poll(&ready, 1, (int)(limit * 1e3)) == 1) {
+    while (cli_seconds() < end && poll(&ready, 1, (int)(limit * 1e3)) == 1) {
         char text[512];
         ssize_t more = read(fd, text, sizeof text);
         if (more <= 0)

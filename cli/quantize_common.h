@@ -2,7 +2,7 @@
 #ifndef CLI_QUANTIZE_COMMON_H
 #define CLI_QUANTIZE_COMMON_H
 
-#include "cli.h"
+#include "progress.h"
 
 /* Options of both. */
 struct quantize_args {
@@ -67,15 +67,12 @@ const struct quantize_error *quantize_error_of(const struct quantize_errors *err
 void quantize_errors_text(struct ox_strbuf *out, const struct quantize_errors *errors);
 void quantize_errors_json(struct ox_json *json, const struct quantize_errors *errors);
 
-double quantize_seconds(void); /* of a clock that goes on evenly */
-
 /* ---- quantize_progress.c ---- */
 
 struct quantize_progress {
-    struct cli *cli;
+    struct progress bar;
     bool
         partial; /* Ctrl-C ends the calibration between two samples, and the program only if it comes again */
-    double started, shown; /* quantize_seconds(); shown 0: nothing yet */
 };
 void quantize_progress_begin(struct quantize_progress *progress, struct cli *cli, bool partial);
 /* What ox_calibration_run() reports to: the bar with what is left. */

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "quantize_common.h"
 
@@ -43,13 +42,6 @@ static enum ox_status collect(struct quantize_errors *errors, struct ox_error *e
     return OX_OK;
 }
 
-double quantize_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void release_all(struct ox_datum **data, size_t n)
 {
     for (size_t i = 0; data && i < n; i++) {
@@ -69,9 +61,9 @@ static enum ox_status time_runs(struct ox_session *session, struct ox_datum **in
             status = ox_session_random_input(session, i, 1, NULL, &inputs[i], err);
     }
     for (int run = 0; run < RUNS && status == OX_OK; run++) {
-        double start = quantize_seconds();
+        double start = cli_seconds();
         status = ox_session_run(session, inputs, outputs, err);
-        double took = quantize_seconds() - start;
+        double took = cli_seconds() - start;
         release_all(outputs, ox_session_n_outputs(session));
         *least = run > 0 && (*least == 0 || took < *least) ? took : *least;
     }

@@ -187,6 +187,12 @@ enum ox_status ox_json_file_numbers(struct ox_env *env, const char *path, const 
                                     size_t n, const char *const *keys, double *values,
                                     struct ox_error *err);
 
+/* Members of the JSON object that `text` is, by `keys` (n of them): values[i], which is initialized, becomes a string, or a number
+ * as it is written; where there is no such member it stays. OX_INPUT: no object, or something follows it; OX_LIMIT: nested a hundred times;
+ * OX_NO_MEMORY. */
+enum ox_status ox_json_members(const char *text, size_t bytes, size_t n, const char *const *keys,
+                               struct ox_strbuf *values, struct ox_error *err);
+
 /* ---- Files out -------------------------------------------------------------------------------------------------- */
 
 /* A file written beside its target and renamed onto it by _commit (fsync of file and folder). Until then the old file is
@@ -1297,6 +1303,16 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
  * drops the functions. OX_UNSUPPORTED: a body cannot be brought there; OX_LIMIT: calls without end. After a failure the
  * model is good for nothing. */
 enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err);
+struct ox_stripped {
+    uint64_t n, bytes; /* constants that went */
+    uint64_t n_left,
+        bytes_left; /* that may not: inputs too, sparse, or of a type that ConstantOfShape does not make */
+};
+/* Constants of `threshold` bytes (0: 1024) and more, initializers and nodes, in all graphs, become ConstantOfShape of their means, int64, bool and strings left out, so that the
+ * model can be shown without them: structure, shapes and types stay. Those whose data is missing or wrong are OX_INPUT;
+ * OX_NO_MEMORY. After a failure the model is good for nothing. */
+enum ox_status ox_strip_weights(struct ox_model *model, uint64_t threshold,
+                                struct ox_stripped *told, struct ox_error *err);
 /* Initializers of the main graph that are equal in type, shape and data become one. */
 enum ox_status ox_share_weights(struct ox_model *model, size_t *n_shared, struct ox_error *err);
 
@@ -1629,6 +1645,8 @@ struct ox_quant_options {
     enum ox_quant_format format;
     enum ox_quant_method method;
     double percentile; /* 99.999 */
+    size_t shard,
+        n_shards; /* ox_calibration_run(): every n_shards-th sample alone, from that one on; n_shards 0: all */
     enum ox_quant_accuracy accuracy;
     bool bias_correction; /* keep the mean of each channel */
     bool equalize;        /* even out channels between layers, and before normalizations */

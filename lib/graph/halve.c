@@ -226,7 +226,7 @@ enum ox_status ox_to_half(struct ox_model *model, const struct ox_half_options *
     struct ox_halver h = {.model = model, .graph = model->graph, .options = options, .err = err};
     if (!model->graph)
         return ox_fail(err, OX_INPUT, "%s: it has no graph", model->path);
-    if (options->dtype != OX_FLOAT16 && options->dtype != OX_BFLOAT16)
+    if (!ox_dtype_is_half(options->dtype))
         return ox_fail(err, OX_USAGE, "%s is no 16-bit float", ox_dtype_name(options->dtype));
     OX_TRY(check_casts(&h));
     ox_model_free_inits(model);

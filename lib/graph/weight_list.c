@@ -129,6 +129,11 @@ const struct ox_weight *ox_weight_list_at(const struct ox_weight_list *list, siz
     return &list->items[i];
 }
 
+const struct ox_stored *ox_weight_list_stored(const struct ox_weight_list *list, size_t i)
+{
+    return list->stored[i];
+}
+
 enum ox_status ox_weight_list_load(struct ox_tensor **out, const struct ox_weight_list *list,
                                    size_t i, struct ox_error *err)
 {

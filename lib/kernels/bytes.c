@@ -93,7 +93,7 @@ static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, ui
 }
 
 /* Four at a time: a loop of one takes twice as long where it lies badly. */
-void ox_bytes_look_up_floats(size_t n, const uint8_t *x, const float *table, float *y)
+static void look_up_floats(size_t n, const uint8_t *x, const float table[256], float *y)
 {
     for (; n >= 4; n -= 4, x += 4, y += 4) {
         y[0] = table[x[0]];
@@ -110,6 +110,7 @@ static const struct ox_bytes plain = {.level = OX_CPU_C,
                                       .dequantize = dequantize,
                                       .range = range,
                                       .look_up = look_up,
+                                      .look_up_floats = look_up_floats,
                                       .add = add,
                                       .multiply = multiply,
                                       .greatest = greatest,

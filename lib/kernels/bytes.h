@@ -50,6 +50,7 @@ struct ox_bytes {
     /* The least and greatest of x[0..n) and of what *lo and *hi hold; NaN is passed over. */
     void (*range)(size_t n, const float *x, float *lo, float *hi);
     void (*look_up)(size_t n, const uint8_t *x, const uint8_t table[256], uint8_t *y);
+    void (*look_up_floats)(size_t n, const uint8_t *x, const float table[256], float *y);
     /* The same in place, of rows that lie `step` apart; NULL: row by row. */
     void (*look_up_rows)(size_t rows, size_t n, size_t step, const uint8_t table[256], uint8_t *y);
     void (*add)(size_t n, const uint8_t *a, const uint8_t *b, const struct ox_bytes_pair *pair,
@@ -82,14 +83,12 @@ struct ox_bytes {
 
 /* The table of that level (of the highest below it that is built in); constant. */
 const struct ox_bytes *ox_bytes(enum ox_cpu level);
-/* y[i] = table[x[i]] */
-void ox_bytes_look_up_floats(size_t n, const uint8_t *x, const float *table, float *y);
 /* Fills in what the instruction set does better; for bytes.c. */
 void ox_bytes_avx2(struct ox_bytes *t);
 void ox_bytes_turn_avx2(struct ox_bytes *t); /* what transposes alone */
 void ox_bytes_avx512(struct ox_bytes *t);
 void ox_bytes_vnni(struct ox_bytes *t); /* sums alone */
-void ox_bytes_vbmi(struct ox_bytes *t); /* look_up() and look_up_rows() alone */
+void ox_bytes_vbmi(struct ox_bytes *t); /* what looks up alone */
 
 /* At the end of filling a pair for sums. A side whose scale is 0 is zeros at every run, whatever its table says. */
 void ox_bytes_pair_plan(struct ox_bytes_pair *pair);

@@ -413,6 +413,16 @@ static void pool_sum(const struct ox_pool *p)
     }
 }
 
+static void filter(const struct ox_filter *f, size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        float sum = f->bias;
+        for (size_t t = 0; t < f->taps; t++)
+            sum += f->weights[t] * x[f->at[t] + i];
+        y[i] = sum;
+    }
+}
+
 static void transpose(size_t rows, size_t cols, const float *x, size_t ldx, float *y, size_t ldy)
 {
     enum { SIDE = 16 };
@@ -471,6 +481,7 @@ static const struct ox_compute plain = {
                          winograd_weights_line},
     .pool_max = pool_max,
     .pool_sum = pool_sum,
+    .filter = filter,
     .transpose = transpose,
     .blend = blend,
     .probe = probe,

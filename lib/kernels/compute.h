@@ -163,6 +163,33 @@ struct ox_pool_line {
     const float *taps;          /* of each output along the line; NULL: the largest */
 };
 
+/* Pooling of a plane, whose windows begin less than its width apart in all. */
+enum { OX_POOL_PLANE = 16 }; /* columns at a time */
+struct ox_pool_plane {
+    size_t in[2], out[2], kernel[2]; /* height first */
+    size_t stride, dilation;         /* of rows */
+    size_t before; /* rows of padding above; every window has a row of the plane */
+    size_t band;   /* rows of outputs that are made together, as columns of the plane's width */
+    size_t step, ahead; /* floats from tap to tap along a row; columns of padding before it */
+    /* Of each OX_POOL_PLANE columns of a band's rows, which follow one another: for every tap the columns at which it is none of the
+     * padding's; those at which a window is made, its first tap `ahead` before. */
+    const uint16_t *taps, *kept;
+    const float *counts; /* taps of each output's window; NULL: the largest */
+};
+/* Floats of work of a plane. */
+static inline size_t ox_pool_plane_work(const struct ox_pool_plane *p)
+{
+    return p->ahead + p->band * p->in[1] + p->kernel[1] * p->step + 2 * OX_POOL_PLANE;
+}
+
+/* What a line of a plane is multiplied by: at[t] is the place of tap t, from the output's own on. */
+struct ox_filter {
+    size_t taps;
+    const float *weights;
+    const size_t *at;
+    float bias;
+};
+
 struct ox_triples;
 
 struct ox_compute {
@@ -223,6 +250,11 @@ struct ox_compute {
     void (*blend)(size_t n, const float w[4], const float *const in[4], float *y);
     /* Multiplies and adds in registers alone, to tell what the core reaches just now; gives the operations done. */
     double (*probe)(size_t loops);
+    /* By whether the largest or the average is wanted; NULL: none. False, of the largest: of some window no number is larger than
+     * -infinity; it is not said what `out` then holds. */
+    bool (*pool_plane[2])(const struct ox_pool_plane *p, const float *in, float *out, float *work);
+    /* y[i] = bias + sum over t of weights[t] * x[at[t] + i], in the order of the taps, i < n. */
+    void (*filter)(const struct ox_filter *f, size_t n, const float *x, float *y);
 };
 
 /* The table of that level (of the highest below it that is built in); constant. */
@@ -233,5 +265,6 @@ void ox_compute_neon(struct ox_compute *t);
 void ox_compute_avx2(struct ox_compute *t);
 void ox_pool_lines_avx2(struct ox_compute *t);
 void ox_compute_avx512(struct ox_compute *t);
+void ox_pool_planes_avx512(struct ox_compute *t);
 
 #endif

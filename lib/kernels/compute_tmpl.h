@@ -25,6 +25,8 @@ enum { ROWS_MOST = MR };
 
 #include "kernels/pool_tmpl.h"
 
+#include "kernels/filter_tmpl.h"
+
 #include "kernels/winograd_tmpl.h"
 
 #include "kernels/winograd_line_tmpl.h"
@@ -136,6 +138,7 @@ static void fill_table(struct ox_compute *t)
     t->winograd_weights[OX_WINOGRAD_LINE] = winograd_weights_line;
     t->pool_max = pool_max;
     t->pool_sum = pool_sum;
+    t->filter = filter;
     t->blend = blend;
     t->probe = probe;
 }

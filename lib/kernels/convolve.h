@@ -1,4 +1,4 @@
-/* Convolution over pixels whose channels are adjacent (NHWC), in fp32. 1-D is height 1. 3-D is not done here. */
+/* Convolution over pixels whose channels are adjacent (NHWC), in fp32. 1-D is height 1; 3-D comes as this (ops/fused/fused_volume.h). */
 #ifndef OX_KERNELS_CONVOLVE_H
 #define OX_KERNELS_CONVOLVE_H
 

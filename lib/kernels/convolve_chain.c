@@ -2,6 +2,7 @@
  * map is between the stages and is never in memory whole). A panel of the expanded channels at a time: its lines are made in L1
  * between the zeros that frame the image, go through the depthwise stage there, and what comes out is collected for a strip of
  * rows that stays in L2 until the last product reads it. Without a stage before, strips go through the other two. */
+#include <math.h>
 #include <string.h>
 
 #include "common/compiler.h"
@@ -156,15 +157,23 @@ static void plan_products(struct job *j)
     j->slot = ox_round_up(j->slot, 16) + j->products;
 }
 
+/* The share of the work by which threads wait for the one that has most of `n` panels. */
+static double idle_panels(const struct ox_chain *c, size_t panel, size_t slots)
+{
+    const double all = (double)c->depthwise.in_channels, most = ceil(all / (double)(panel * slots));
+    return most * (double)(panel * slots) / all - 1;
+}
+
 /* Whether too much is lost where the rows are parted: lines that two parts need are made twice, and threads wait for the largest part.
- * Panels share nothing, but leave the product behind them, which comes after all of them. */
-static bool parts_waste(const struct ox_chain *c, size_t parts)
+ * Panels share nothing, but leave the product behind them, which comes after all of them, and may be too few. */
+static bool parts_waste(const struct ox_compute *t, const struct ox_chain *c, size_t parts)
 {
     const struct ox_conv *d = &c->depthwise;
     const size_t shared = lines_of(d, 1) > d->stride[0] ? lines_of(d, 1) - d->stride[0] : 0;
     const double twice = (double)(shared * (parts - 1)) / (double)d->in[0];
     const double idle = (double)(ox_round_up(d->out[0], parts) - d->out[0]) / (double)d->out[0];
-    return c->out_channels ? twice + idle > WASTE_BEHIND : twice > WASTE;
+    const double waste = c->out_channels ? twice + idle : twice;
+    return waste > (c->out_channels ? WASTE_BEHIND : WASTE) && waste > idle_panels(c, t->nr, parts);
 }
 
 static void plan(const struct ox_compute *t, const struct ox_env *env, const struct ox_chain *c,
@@ -179,7 +188,8 @@ static void plan(const struct ox_compute *t, const struct ox_env *env, const str
     /* Rows do not know of each other: parts may go by the number of threads. */
     const size_t wanted = d->batch < 2 * ox_slots(env) ? ox_slots(env) : 1;
     j->parts = ox_least(wanted, (d->out[0] + 3) / 4);
-    j->by_panels = wanted > 1 && c->in_channels && (j->parts < wanted || parts_waste(c, j->parts));
+    j->by_panels =
+        wanted > 1 && c->in_channels && (j->parts < wanted || parts_waste(t, c, j->parts));
     j->parts = j->by_panels ? 1 : j->parts;
     j->part_rows = (d->out[0] + j->parts - 1) / j->parts;
     j->strip = c->in_channels && (j->by_panels || !c->out_channels) ? j->part_rows : 1;

@@ -5,9 +5,11 @@
 
 #include "common/compiler.h"
 #include "kernels/convolve_impl.h"
+#include "kernels/inline.h"
 #include "kernels/sizes.h"
 
 enum { BAND_FLOATS = 1 << 18, CHUNK = 8, CHANNELS_MOST = 4, PIXELS_LEAST = 64 };
+enum { FLOATS_MOST = 16 }; /* of a run that stays in registers */
 
 struct job {
     const struct ox_compute *t;
@@ -67,8 +69,8 @@ static double cost(const struct ox_compute *t, const struct ox_conv *c)
 bool ox_conv_columns_fits(const struct ox_compute *t, const struct ox_conv *c, double other)
 {
     const double gain = 0.8;
-    return turns(c) && !c->planar && c->groups == 1 && c->dilation[1] == 1 && c->in_channels &&
-           c->out_channels && c->out_channels <= CHANNELS_MOST && c->out_pixel == c->out_channels &&
+    return turns(c) && !c->planar && c->dilation[1] == 1 && c->in_channels && c->out_channels &&
+           c->out_channels <= CHANNELS_MOST && c->out_pixel == c->out_channels &&
            c->in[0] * c->in[1] >= PIXELS_LEAST && c->in_channels <= t->depth_most &&
            cost(t, c) < gain * other;
 }
@@ -78,22 +80,29 @@ size_t ox_conv_columns_packed(const struct ox_compute *t, const struct ox_conv *
     return ox_dense_packed(t, c->in_channels, job_of(c).cols);
 }
 
+/* What input channel u gives to output channel o at a tap of the transposed kernel. */
+static float weight_at(const struct ox_compute *t, const struct ox_conv *c, size_t u, size_t o,
+                       size_t tap, const void *weights, enum ox_weight_type type)
+{
+    const size_t taps = c->kernel[0] * c->kernel[1];
+    const size_t k = c->in_channels / c->groups, n = c->out_channels / c->groups;
+    if (u / k != o / n)
+        return 0;
+    return ox_conv_weight(t, weights, type,
+                          c->transposed ? (u * n + o % n) * taps + tap
+                                        : (o * k + u % k) * taps + taps - 1 - tap);
+}
+
 /* Columns are rows of the kernel, then its columns, then channels. */
 void ox_conv_columns_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
                           enum ox_weight_type type, float *out)
 {
     const struct job j = job_of(c);
-    const size_t n = c->out_channels, taps = c->kernel[0] * c->kernel[1], k = c->in_channels;
-    for (size_t first = 0; first < j.cols; first += t->nr) {
-        for (size_t u = 0; u < k; u++) {
-            for (size_t col = first; col < first + t->nr; col++) {
-                const size_t tap = col / n, o = col % n;
-                const size_t at =
-                    c->transposed ? (u * n + o) * taps + tap : (o * k + u) * taps + taps - 1 - tap;
-                *out++ = col < j.cols ? ox_conv_weight(t, weights, type, at) : 0;
-            }
-        }
-    }
+    const size_t n = c->out_channels;
+    for (size_t first = 0; first < j.cols; first += t->nr)
+        for (size_t u = 0; u < c->in_channels; u++)
+            for (size_t col = first; col < first + t->nr; col++)
+                *out++ = col < j.cols ? weight_at(t, c, u, col % n, col / n, weights, type) : 0;
 }
 
 static size_t line_of(const struct ox_conv *c)
@@ -111,31 +120,95 @@ size_t ox_conv_columns_work(const struct ox_conv *c)
     return all;
 }
 
+INLINE void add_run(size_t n, const float *restrict from, float *restrict y)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += from[i];
+}
+
+/* Runs of n floats, each `step` behind the one before, from products of `cols`. What a run shares with the next stays in registers. */
+INLINE void add_runs(size_t count, const size_t n, const size_t step, const float *restrict from,
+                     size_t cols, float *restrict y)
+{
+    float sums[FLOATS_MOST];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < n; i++)
+        sums[i] = y[i];
+    for (size_t x = 0; x < count; x++, from += cols, y += step) {
+#pragma GCC unroll 16
+        for (size_t i = 0; i < step; i++)
+            y[i] = sums[i] + from[i];
+#pragma GCC unroll 16
+        for (size_t i = step; i < n; i++)
+            sums[i - step] = sums[i] + from[i];
+        if (x + 1 < count)
+#pragma GCC unroll 16
+            for (size_t i = 0; i < step; i++)
+                sums[n - step + i] = y[n + i];
+    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < n - step; i++)
+        y[i] = sums[i];
+}
+
+static void add_whole(size_t count, size_t n, size_t step, const float *from, size_t cols, float *y)
+{
+#define RUNS(size, apart)                                                                          \
+    if (n == (size) && step == (apart)) {                                                          \
+        add_runs(count, size, apart, from, cols, y);                                               \
+        return;                                                                                    \
+    }
+    RUNS(3, 1)
+    RUNS(6, 2)
+    RUNS(4, 2)
+    RUNS(8, 4)
+    RUNS(12, 6)
+    RUNS(16, 8)
+    RUNS(5, 1)
+    RUNS(7, 1)
+#undef RUNS
+    if (n == 9)
+        for (size_t x = 0; x < count; x++)
+            add_run(9, from + x * cols, y + x * step);
+    else
+        for (size_t x = 0; x < count; x++)
+            add_run(n, from + x * cols, y + x * step);
+}
+
+/* What one row of the kernel gives to a row of the output, of all pixels of a row of the input. */
+static void add_line(const struct job *j, const float *products, float *y)
+{
+    const struct ox_conv *c = j->c;
+    const size_t channels = c->out_channels, stride = c->stride[1], end = c->out[1] + c->pad[1];
+    /* Pixels before x0 and from x1 on reach into the padding. */
+    const size_t x0 = ox_least((c->pad[1] + stride - 1) / stride, c->in[1]);
+    const size_t whole = end < c->kernel[1] ? 0 : (end - c->kernel[1]) / stride + 1;
+    const size_t x1 = ox_least(whole, c->in[1]);
+    for (size_t x = 0; x < c->in[1]; x++) {
+        if (x >= x0 && x < x1) {
+            add_whole(x1 - x, j->run, stride * channels, products + x * j->cols, j->cols,
+                      y + (x * stride - c->pad[1]) * channels);
+            x = x1 - 1;
+            continue;
+        }
+        const size_t left = x * stride, skip = left < c->pad[1] ? c->pad[1] - left : 0;
+        const size_t q1 = ox_least(left < end ? end - left : 0, c->kernel[1]);
+        if (skip < q1)
+            add_run((q1 - skip) * channels, products + x * j->cols + skip * channels,
+                    y + (left + skip - c->pad[1]) * channels);
+    }
+}
+
 /* What a row of the input gives to rows [from, to) of the output. */
 static void add_row(const struct job *j, size_t iy, size_t from, size_t to)
 {
     const struct ox_conv *c = j->c;
-    const size_t channels = c->out_channels, line = line_of(c), top = iy * c->stride[0];
-    size_t r0 = 0, r1 = 0; /* the kernel's rows that lie there */
-    while (r0 < c->kernel[0] && top + r0 * c->dilation[0] < from + c->pad[0])
-        r0++;
-    for (r1 = r0; r1 < c->kernel[0] && top + r1 * c->dilation[0] < to + c->pad[0];)
-        r1++;
+    const size_t top = iy * c->stride[0];
     const float *products = j->products + (iy - j->first) * c->in[1] * j->cols;
-    for (size_t x = 0; x < c->in[1] && r0 < r1; x++, products += j->cols) {
-        const size_t left = x * c->stride[1];
-        const size_t skip = left < c->pad[1] ? c->pad[1] - left : 0;
-        const size_t rest = left + skip < c->out[1] + c->pad[1] ? c->out[1] + c->pad[1] - left : 0;
-        const size_t q1 = ox_least(rest, c->kernel[1]);
-        if (skip >= q1)
-            continue;
-        const size_t n = (q1 - skip) * channels, at = (left + skip - c->pad[1]) * channels;
-        for (size_t r = r0; r < r1; r++) {
-            const float *restrict from_row = products + r * j->run + skip * channels;
-            float *restrict y = j->out + (top + r * c->dilation[0] - c->pad[0]) * line + at;
-            for (size_t i = 0; i < n; i++)
-                y[i] += from_row[i];
-        }
+    for (size_t r = 0; r < c->kernel[0]; r++) {
+        const size_t y = top + r * c->dilation[0];
+        if (y >= from + c->pad[0] && y < to + c->pad[0])
+            add_line(j, products + r * j->run, j->out + (y - c->pad[0]) * line_of(c));
     }
 }
 

@@ -330,6 +330,13 @@ struct repeating {
     float *out;
 };
 
+INLINE void repeat_each(size_t n, const size_t times, const float *restrict in, float *restrict out)
+{
+    for (size_t j = 0; j < n; j++, out += times)
+        for (size_t i = 0; i < times; i++)
+            out[i] = in[j];
+}
+
 static void repeat_line(void *arg, size_t i, size_t slot)
 {
     const struct repeating *r = arg;
@@ -340,13 +347,12 @@ static void repeat_line(void *arg, size_t i, size_t slot)
     float *out = r->out + i * c->in[1] * c->out_channels;
     (void)slot;
     for (size_t x = 0; x < c->in[1]; x++, in += c->in_pixel, out += c->out_channels) {
-        if (times == 2) {
-            for (size_t j = 0; j < n; j++)
-                out[2 * j] = out[2 * j + 1] = in[j];
-            continue;
-        }
-        for (size_t j = 0; j < n * times; j++)
-            out[j] = in[j / times];
+        if (times == 2)
+            repeat_each(n, 2, in, out);
+        else if (times == 4)
+            repeat_each(n, 4, in, out);
+        else
+            repeat_each(n, times, in, out);
     }
 }
 

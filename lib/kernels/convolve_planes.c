@@ -38,12 +38,14 @@ size_t ox_plane_conv_work(const struct ox_compute *t, const struct ox_env *env,
     return job.slots > SIZE_MAX / 256 ? SIZE_MAX : job.slots * ox_slots(env);
 }
 
-enum { LINE = 64, TOGETHER = 8, AHEAD = 4 };
+enum { LINE = 64, TOGETHER = 8, AHEAD = 4, RUNS = 8 };
 
-/* Where the pixels of a panel start, and up to two runs of adjacent ones. */
+/* Where the pixels of a panel start, and runs of adjacent ones. */
 struct panel {
-    unsigned n, first; /* pixels; those of the first run */
-    bool runs;         /* at most two, and what is read behind them is there */
+    unsigned n;           /* pixels */
+    unsigned runs;        /* 0: too many, or what is read behind them is not there */
+    unsigned start[RUNS]; /* the first pixel of each */
+    unsigned most;        /* floats that are copied of each, its pixels at least */
     size_t at[OX_TILE_COLS_MAX];
 };
 
@@ -52,15 +54,22 @@ static void find_pixels(const struct ox_plane_conv *c, size_t from, unsigned n, 
 {
     size_t line = from / c->width, column = from % c->width;
     p->n = n;
-    p->first = c->width - column < n ? (unsigned)(c->width - column) : n;
-    p->runs = c->ends ? n == nr : p->first == n || c->width >= n - p->first;
+    p->runs = 0;
+    bool few = !c->ends || n == nr;
     for (unsigned q = 0; q < n; q++) {
+        if (q == 0 || column == 0) {
+            few = few && p->runs < RUNS;
+            if (few)
+                p->start[p->runs++] = q;
+        }
         p->at[q] = c->line[line] + column;
         if (++column == c->width) {
             column = 0;
             line++;
         }
     }
+    p->runs = few ? p->runs : 0;
+    p->most = c->width <= 8 ? 8 : c->width <= 16 ? 16 : nr;
 }
 
 INLINE void copy_row(float *to, const float *from, unsigned nr)
@@ -69,6 +78,8 @@ INLINE void copy_row(float *to, const float *from, unsigned nr)
         memcpy(to, from, 32 * sizeof *to);
     else if (nr == 16)
         memcpy(to, from, 16 * sizeof *to);
+    else if (nr == 8)
+        memcpy(to, from, 8 * sizeof *to);
     else
         memcpy(to, from, nr * sizeof *to);
 }
@@ -84,11 +95,17 @@ INLINE void pack_row(const struct panel *p, const float *from, unsigned nr, bool
             out[q] = 0;
         return;
     }
-    copy_row(out, from + p->at[0], nr);
-    if (p->first < p->n && follows)
-        copy_row(out + p->first, from + p->at[p->first], nr);
-    else if (p->first < p->n)
-        memcpy(out + p->first, from + p->at[p->first], (nr - p->first) * sizeof *out);
+    if (p->runs == 1) {
+        copy_row(out, from + p->at[0], nr);
+        return;
+    }
+    for (unsigned r = 0; r < p->runs; r++) {
+        const unsigned start = p->start[r];
+        if (follows || start + p->most <= nr)
+            copy_row(out + start, from + p->at[start], p->most);
+        else
+            memcpy(out + start, from + p->at[start], (nr - start) * sizeof *out);
+    }
 }
 
 /* A channel's plane and a tap: a row of the right side. */

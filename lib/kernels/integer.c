@@ -47,6 +47,7 @@ void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, si
     k->tap_pixel = pixel * c->dilation[1];
     k->segments = has_runs(c) ? k->taps[0] : k->taps[0] * k->taps[1];
     k->depth = has_runs(c) ? k->taps[1] * k->channels : k->channels;
+    k->abreast = ox_integer_abreast_can(t, c);
     k->joined = joins(k);
     k->panel = ox_integer_panel_bytes(k);
 }
@@ -96,6 +97,11 @@ static bool are_negatives_bytes(const int32_t *zero, size_t n)
         if (zero[j] == INT8_MIN)
             return false;
     return true;
+}
+
+bool ox_integer_conv_takes_zeros(const struct ox_integer *t, const struct ox_conv *c)
+{
+    return ox_integer_is_depthwise(c) || ox_integer_abreast_can(t, c);
 }
 
 static bool is_headed(const struct ox_integer *t, const struct ox_conv *c)

@@ -184,6 +184,28 @@ struct ox_integer_lines {
 };
 enum { OX_INTEGER_LINES_ROWS = 8, OX_INTEGER_LINES_COLUMNS = 8 };
 
+/* Sums of sixteen columns of several groups, of as many pixels, which lie `pixel` bytes apart: sums[i * ld + j] = sum over taps and
+ * fours of the group's channels of (bytes of the pixel, chosen by `bytes`) * (weights + zeros[0] + ...). There is room for sixteen
+ * sums. */
+struct ox_integer_abreast {
+    const uint8_t
+        *in; /* of a tap the n bytes that all these groups read, 1 to OX_INTEGER_ABREAST_BYTES */
+    size_t n, pixel;
+    unsigned pixels;    /* 1 to OX_INTEGER_ABREAST_PIXELS */
+    const size_t *taps; /* bytes from `in` */
+    size_t n_taps, fours;
+    const char *bytes, *weights; /* a vector a four; of weights a tap and four */
+    const char *zeros;           /* n_zeros, 0 to 2, times a vector a four */
+    unsigned n_zeros;
+    int32_t *sums;
+    size_t ld;
+};
+enum {
+    OX_INTEGER_ABREAST_COLS = 16,
+    OX_INTEGER_ABREAST_PIXELS = 8,
+    OX_INTEGER_ABREAST_BYTES = 64 /* of a vector */
+};
+
 /* c[i * c_row + j] = sum over p < k of a[i * a_row + p] * (b[p * b_row + j] - b_zero), modulo 2^32, for i < rows, j < n. b are s8 or u8 as
  * they lie; a, of 9 bits, less their zero point, and 0 behind an odd k. */
 struct ox_integer_lying {
@@ -222,6 +244,7 @@ struct ox_integer {
     void (*widen)(size_t n, const uint8_t *x, uint8_t flip, uint16_t *y); /* PAIRS alone */
     void (*lying)(const struct ox_integer_lying *l);                      /* NULL */
     size_t lying_most; /* rows by which lying() takes less time than packing and tiles */
+    void (*abreast)(const struct ox_integer_abreast *a); /* QUADS alone; NULL */
     void (*lay)(const struct ox_integer_lay *l);
     void (*mixed)(const struct ox_integer_mixed *m);
     /* Both or none, beside mixed(): rows of MIXED's, laid so that of each four of k those of OX_INTEGER_UPRIGHT_ROWS rows stand side by
@@ -271,6 +294,7 @@ void ox_integer_vnni(struct ox_integer *t);
 void ox_integer_words_vnni(struct ox_integer *t);   /* words() alone */
 void ox_integer_lines_vnni(struct ox_integer *t);   /* lines() and its packing alone */
 void ox_integer_shallow_vnni(struct ox_integer *t); /* shallow() alone */
+void ox_integer_abreast_vnni(struct ox_integer *t); /* abreast() alone, where there is VBMI too */
 void ox_integer_amx(struct ox_integer *t); /* strips alone, and those only where the compiler can */
 
 /* c[m x n] = end(a[m x k] w[k x n]); one convolution or product. */
@@ -326,6 +350,8 @@ size_t ox_integer_conv_packed(const struct ox_integer *t, const struct ox_conv *
 void ox_integer_conv_pack(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,
                           enum ox_integer_form form, const void *weights, bool is_signed,
                           const int32_t *zero, void *out);
+/* Whether packing takes zero points into account, so that the end has no weight_zero; else they are no business of it. */
+bool ox_integer_conv_takes_zeros(const struct ox_integer *t, const struct ox_conv *c);
 size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env,
                             const struct ox_conv *c, bool in_signed, bool weight_zeros);
 void ox_integer_conv_run(const struct ox_integer *t, struct ox_env *env, const struct ox_conv *c,

@@ -55,6 +55,10 @@ void ox_integer_blocks_plan(struct ox_integer_core *k, size_t slots)
     const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     const size_t mr = k->upright ? ox_integer_upright_rows(k) : mixed ? k->t->mixed_rows : k->t->mr;
+    if (k->abreast) {
+        k->slot = ox_integer_abreast_slot();
+        return;
+    }
     if (ox_integer_strips_pay(k)) {
         ox_integer_strips_plan(k);
         return;
@@ -352,6 +356,8 @@ void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env)
         (double)(k->rows * k->cols) * (double)(k->n * k->groups) * (double)(k->segments * k->depth);
     if (k->depthwise)
         ox_spread(env, k->rows, work * 4, run_taps, &copy);
+    else if (k->abreast)
+        ox_spread(env, ox_integer_abreast_tasks(k), work, ox_integer_abreast_run, &copy);
     else
         ox_spread(env, k->groups * k->n_rows * k->n_cols, work, run_task, &copy);
 }

@@ -261,6 +261,8 @@ static void fill(void)
             ox_integer_lines_vnni(t);
             ox_integer_shallow_vnni(t);
         }
+        if (level >= OX_CPU_VNNI && ox_cpu_has_vbmi())
+            ox_integer_abreast_vnni(t);
         if (level >= OX_CPU_AMX)
             ox_integer_amx(t);
 #elif defined(__aarch64__)

@@ -40,6 +40,7 @@ struct ox_integer_core {
     size_t wide;   /* elements of a row as words (MIXED: as bytes); 0: read in place */
     int32_t *sums; /* a slot: mr such rows, mr x block_cols sums */
     size_t slot;
+    bool abreast;    /* groups are small; a slot: sums of a few pixels */
     bool strips;     /* else tiles; a slot: the sums of a strip's chunk, and its rows copied */
     bool upright;    /* weights lie as UPRIGHT */
     bool later;      /* strips fetch the next columns' weights */
@@ -146,6 +147,14 @@ bool ox_integer_lines_can(const struct ox_integer *t, const struct ox_conv *c);
 enum { OX_INTEGER_LINES_WORK = 64 }; /* bytes */
 void ox_integer_lines_run(const struct ox_integer *t, struct ox_env *env,
                           const struct ox_integer_lines *lines, const void *in, void *out);
+
+/* Small groups abreast, where the table has them. A task is a stretch of a line of outputs; a slot's size is in sums. */
+bool ox_integer_abreast_can(const struct ox_integer *t, const struct ox_conv *c);
+size_t ox_integer_abreast_packed(const struct ox_integer_core *k);
+void ox_integer_abreast_pack(const struct ox_integer_packing *p);
+size_t ox_integer_abreast_slot(void);
+size_t ox_integer_abreast_tasks(const struct ox_integer_core *k);
+void ox_integer_abreast_run(void *core, size_t task, size_t slot);
 
 /* 3x3 kernels, stride 1, by Winograd's minimal filtering, exactly. Whether the table has it and the kernel is one; pays(): whether
  * for this image it is less work, with weights of four times the size. */

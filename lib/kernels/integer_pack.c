@@ -30,6 +30,8 @@ size_t ox_integer_panel_bytes(const struct ox_integer_core *k)
 size_t ox_integer_packed_bytes(const struct ox_integer_core *k)
 {
     size_t all;
+    if (k->abreast)
+        return ox_integer_abreast_packed(k);
     if (k->depthwise)
         return OX_MUL_OVERFLOWS(k->groups * 2, ox_round_up(k->taps[0] * k->taps[1], 2), &all)
                    ? SIZE_MAX
@@ -433,6 +435,10 @@ void ox_integer_pack(struct ox_env *env, const struct ox_integer_packing *p)
 {
     const struct ox_integer_core *k = p->k;
     struct ox_integer_packing copy = *p;
+    if (k->abreast) {
+        ox_integer_abreast_pack(p);
+        return;
+    }
     if (k->depthwise) {
         const size_t taps = k->taps[0] * k->taps[1];
         memset(p->out, 0, ox_integer_packed_bytes(k));

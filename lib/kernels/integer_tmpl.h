@@ -5,8 +5,8 @@
  * Where those want the left side less IV_LESS, iv_less(sum, b) adds b times -IV_LESS
  * and iv_sub(a, b) subtracts. Where tiles take an end, iv_start(t, k) is what part k of a tile's rows begins with and iv_end(t,
  * first, rows, parts, sum) lets those from `first` on leave. Parts are vectors of columns: two, or the first alone for no more columns than a vector has. Where
- * there are registers for it, the includer defines IP, 4, and two panels are multiplied at a time by half of the rows: that loads
- * least for its products, and some processors load one vector in the time of two products.
+ * there are registers for it, the includer defines IP, 4, and two panels (or three vectors of them) are multiplied at a time by half of the
+ * rows: that loads least for its products, and some processors load one vector in the time of two products.
  */
 #include "kernels/inline.h"
 
@@ -190,6 +190,10 @@ static void (*const int_narrow_by_rows[IR])(const struct ox_integer_tile *t) = {
     static void int_wide_##n(const struct ox_integer_tile *t, unsigned first)                      \
     {                                                                                              \
         int_sum_up(t, first, n, IP);                                                               \
+    }                                                                                              \
+    static void int_three_##n(const struct ox_integer_tile *t, unsigned first)                     \
+    {                                                                                              \
+        int_sum_up(t, first, n, 3);                                                                \
     }
 WIDE(1)
 WIDE(2)
@@ -203,12 +207,14 @@ WIDE(6)
 static void int_wide(const struct ox_integer_tile *t)
 {
     enum { MOST = IR / 2 };
-    static void (*const by_rows[MOST])(const struct ox_integer_tile *t, unsigned first) = {
-        int_wide_1, int_wide_2, int_wide_3, int_wide_4, int_wide_5, int_wide_6};
+    static void (*const by_rows[2][MOST])(const struct ox_integer_tile *t, unsigned first) = {
+        {int_three_1, int_three_2, int_three_3, int_three_4, int_three_5, int_three_6},
+        {int_wide_1, int_wide_2, int_wide_3, int_wide_4, int_wide_5, int_wide_6}};
     const unsigned half = t->rows <= MOST ? t->rows : (t->rows + 1) / 2;
-    by_rows[half - 1](t, 0);
+    const bool all = t->cols > 3 * IW;
+    by_rows[all][half - 1](t, 0);
     if (half < t->rows)
-        by_rows[t->rows - half - 1](t, half);
+        by_rows[all][t->rows - half - 1](t, half);
 }
 #endif
 

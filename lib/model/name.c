@@ -19,12 +19,35 @@ const char *ox_name(struct ox_name *shown, const char *name)
     return shown->text;
 }
 
+static bool holds(const struct ox_node *node, const struct ox_stored *stored)
+{
+    for (size_t i = 0; i < node->n_attrs; i++)
+        if (node->attrs[i].type == OX_ATTR_TENSOR && node->attrs[i].n &&
+            node->attrs[i].tensor == stored)
+            return true;
+    return false;
+}
+
+/* Its own name, else what the node that holds it makes of it. */
+static const char *name_of(const struct ox_model *model, const struct ox_stored *stored)
+{
+    for (size_t g = 0; !*stored->name && g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_nodes; i++) {
+            const struct ox_node *node = graph->nodes[i];
+            if (node->n_outputs && node->outputs[0] && holds(node, stored))
+                return node->outputs[0]->name;
+        }
+    }
+    return stored->name;
+}
+
 enum ox_status ox_fail_tensor(struct ox_error *err, enum ox_status status,
                               const struct ox_model *model, const struct ox_stored *stored)
 {
     struct ox_name shown;
     return ox_fail_context(err, status, "%s: tensor \"%s\"", model->path,
-                           ox_name(&shown, stored->name));
+                           ox_name(&shown, name_of(model, stored)));
 }
 
 enum ox_status ox_fail_model(struct ox_error *err, enum ox_status status,

@@ -135,8 +135,7 @@ static enum ox_status read_attributes(struct ox_run *r, struct attention *a, str
     a->scale =
         ox_run_attr(r, "scale") ? (double)ox_run_float(r, "scale", 1) : 1 / sqrt((double)a->size);
     int64_t precision = ox_run_int(r, "softmax_precision", 0);
-    if (!r->oracle && (precision == OX_FLOAT16 || precision == OX_BFLOAT16 ||
-                       precision == OX_FLOAT32 || precision == OX_FLOAT64))
+    if (!r->oracle && ox_dtype_is_real(precision))
         a->precision = (enum ox_dtype)precision;
     else if (precision && !r->oracle)
         return ox_run_fail(r, err, OX_INPUT, "softmax_precision %lld is no floating type",

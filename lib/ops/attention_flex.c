@@ -41,8 +41,7 @@ static enum ox_status read_flex(struct ox_run *r, struct flex *f, struct ox_erro
         return ox_run_fail(r, err, OX_LIMIT, "the scores are too large");
     int64_t precision = ox_run_int(r, "softmax_precision", 0);
     f->precision = q->dtype == OX_FLOAT64 ? OX_FLOAT64 : OX_FLOAT32; /* half types run in float32 */
-    if (precision == OX_FLOAT16 || precision == OX_BFLOAT16 || precision == OX_FLOAT32 ||
-        precision == OX_FLOAT64)
+    if (ox_dtype_is_real(precision))
         f->precision = r->oracle ? OX_FLOAT64 : (enum ox_dtype)precision;
     else if (precision)
         return ox_run_fail(r, err, OX_INPUT, "softmax_precision %lld is no floating type",

@@ -180,7 +180,7 @@ static const struct ox_expr *value_as(struct ox_infer *c, enum ox_dtype to,
     if (!ox_infer_is_num(value, &x))
         return NULL;
     if (ox_dtype_is_float(to))
-        return x >= -256 && x <= 256 && (to == OX_FLOAT16 || to == OX_BFLOAT16) ? value : NULL;
+        return x >= -256 && x <= 256 && ox_dtype_is_half(to) ? value : NULL;
     unsigned bits = ox_dtype_bits(to);
     if (!ox_dtype_is_integer(to) || bits >= 64)
         return NULL;

@@ -12,14 +12,36 @@
 
 enum { PIXELS = 256, ROWS = 128 };
 
+/* Pixels [first, end) of a line that a tap of a row lets reach the output's line; its place for pixel 0. */
+struct reach {
+    size_t first, end;
+    int64_t offset;
+};
+
+/* Pixels of the input that are multiplied together: of whole lines, or of a part of one. */
+struct part {
+    size_t line, lines, x, width;
+};
+
 struct transpose {
     struct ox_window w;
+    const struct reach *reach;                                         /* of each tap of a row */
     size_t images, groups, in_group, out_group, channel_blocks, block; /* block: channels a task */
     enum ox_dtype dtype;
     const void *x, *weights, *bias;
     void *y;
     struct ox_task_state state;
 };
+
+static struct part part_at(const struct ox_window *w, size_t pixel)
+{
+    const size_t width = (size_t)w->in[w->n - 1], left = w->n_in - pixel;
+    struct part part = {.line = pixel / width, .lines = 1, .x = pixel % width};
+    part.width = width - part.x < PIXELS ? width - part.x : PIXELS;
+    if (part.width == width)
+        part.lines = left / width < PIXELS / width ? left / width : PIXELS / width;
+    return part;
+}
 
 #define STAMP "ops/conv_transpose_tmpl.h"
 #include "common/stamp_floats.h"
@@ -33,18 +55,16 @@ static void transpose_task(void *arg, size_t i)
     size_t n_work = ox_gemm_work(rows, PIXELS, tr->in_group), n_columns = rows * PIXELS;
     void *work = ox_task_alloc(&tr->state, n_work, elem);
     void *columns = ox_task_alloc(&tr->state, n_columns, elem);
-    ptrdiff_t *table = ox_task_alloc(&tr->state, tr->w.taps * PIXELS, sizeof *table);
-    if (work && columns && table) {
+    if (work && columns) {
         if (tr->dtype == OX_FLOAT32)
             transpose_block_f32(tr, plane / tr->groups, plane % tr->groups, channel, channels, work,
-                                columns, table);
+                                columns);
         else
             transpose_block_f64(tr, plane / tr->groups, plane % tr->groups, channel, channels, work,
-                                columns, table);
+                                columns);
     }
     ox_task_free(&tr->state, work, n_work, elem);
     ox_task_free(&tr->state, columns, n_columns, elem);
-    ox_task_free(&tr->state, table, tr->w.taps * PIXELS, sizeof *table);
 }
 
 /* Size and padding of one axis. wanted: output_shape's value or -1. */
@@ -99,6 +119,22 @@ static enum ox_status place_output(struct ox_run *r, struct ox_window *w, struct
                : ox_run_fail(r, err, OX_LIMIT, "the output is too large");
 }
 
+static const struct reach *find_reach(struct ox_run *r, const struct ox_window *w,
+                                      struct ox_error *err)
+{
+    const unsigned last = w->n - 1;
+    const int64_t stride = w->stride[last], in = w->in[last];
+    struct reach *reach = ox_run_scratch(r, (size_t)w->kernel[last], sizeof *reach, err);
+    for (int64_t q = 0; reach && q < w->kernel[last]; q++) {
+        const int64_t offset = q * w->dilation[last] - w->before[last];
+        const int64_t room = w->out[last] - offset;
+        const int64_t first = offset < 0 ? (stride - 1 - offset) / stride : 0;
+        const int64_t end = room > 0 ? (room - 1) / stride + 1 : 0;
+        reach[q] = (struct reach){(size_t)first, (size_t)(end < in ? end : in), offset};
+    }
+    return reach;
+}
+
 static enum ox_status transpose_all(struct ox_run *r, struct transpose *tr, struct ox_error *err)
 {
     if (!tr->images || !tr->out_group || !tr->w.n_out)
@@ -106,6 +142,9 @@ static enum ox_status transpose_all(struct ox_run *r, struct transpose *tr, stru
     size_t table;
     if (OX_MUL_OVERFLOWS(tr->w.taps, (size_t)PIXELS * 64, &table))
         return ox_run_fail(r, err, OX_LIMIT, "the kernel is too large");
+    tr->reach = find_reach(r, &tr->w, err);
+    if (!tr->reach)
+        return OX_NO_MEMORY;
     tr->block = tr->w.taps >= ROWS ? 1 : ROWS / tr->w.taps;
     tr->channel_blocks = (tr->out_group - 1) / tr->block + 1;
     tr->state.budget = ox_env_budget(r->env);

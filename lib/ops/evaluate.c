@@ -38,8 +38,8 @@ bool ox_can_evaluate(const struct ox_node *node, const struct ox_op *op,
                 return false; /* kernels take it that what is required is there */
             continue;
         }
-        bool half = in[i]->dtype == OX_FLOAT16 || in[i]->dtype == OX_BFLOAT16;
-        if ((half && !(op->flags & OX_OP_HALF)) || !type_allowed(schema, i, in[i]))
+        if ((ox_dtype_is_half(in[i]->dtype) && !(op->flags & OX_OP_HALF)) ||
+            !type_allowed(schema, i, in[i]))
             return false;
     }
     for (size_t i = 0; i < node->n_attrs; i++) {

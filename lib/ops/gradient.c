@@ -181,7 +181,7 @@ static enum ox_status set_value(struct ox_tape *tape, const struct ox_value *val
                                 const struct ox_tensor *tensor)
 {
     enum ox_dtype to = tensor->dtype;
-    if (to == OX_FLOAT16 || to == OX_BFLOAT16)
+    if (ox_dtype_is_half(to))
         to = OX_FLOAT32;
     if (to == OX_FLOAT32 && tape->r->oracle)
         to = OX_FLOAT64;

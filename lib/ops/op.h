@@ -155,7 +155,9 @@ bool ox_run_has(const struct ox_run *r, size_t i);
 /* Whether output i is used by name. */
 bool ox_run_wants(const struct ox_run *r, size_t i);
 
-/* Makes output i, uninitialized; in oracle mode float16/bfloat16/float32 become float64, so dispatch on (*out)->dtype. */
+/* What tensors of a type are held in: in oracle mode float16, bfloat16 and float32 become float64. */
+enum ox_dtype ox_run_dtype(const struct ox_run *r, enum ox_dtype dtype);
+/* Makes output i, uninitialized, in ox_run_dtype() of its type, so dispatch on (*out)->dtype. */
 enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank,
                           const int64_t *dims, struct ox_tensor **out, struct ox_error *err);
 /* Output i shares data of `of` in another shape. */

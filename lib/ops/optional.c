@@ -33,7 +33,7 @@ static enum ox_status run_optional(struct ox_run *r, struct ox_error *err)
     if (in)
         elem = in->tensor ? in->tensor->dtype : in->elem;
     else if (attr && attr->type == OX_ATTR_TYPE_PROTO)
-        elem = ox_sequence_dtype(r, bottom_elem(attr->types));
+        elem = ox_run_dtype(r, bottom_elem(attr->types));
     else
         return ox_run_fail(r, err, OX_INPUT, "neither an input nor attribute 'type' is given");
     OX_TRY(ox_datum_optional(&out, elem, in, err));

@@ -100,14 +100,10 @@ static void quantize_halves(const struct quantize_job *job, struct ox_stretch s)
     }
 }
 
-static bool is_half(enum ox_dtype dtype)
-{
-    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16;
-}
-
 static void quantize_stretch(const struct quantize_job *job, struct ox_stretch s)
 {
-    if (is_half(job->precision) && job->x->dtype == job->precision && job->to_codes.quantize) {
+    if (ox_dtype_is_half(job->precision) && job->x->dtype == job->precision &&
+        job->to_codes.quantize) {
         quantize_halves(job, s);
         return;
     }
@@ -159,7 +155,7 @@ static void dequantize_stretch(const struct quantize_job *job, struct ox_stretch
         (is_signed ? dequantize_signed : dequantize_unsigned)(job, s, (float *)job->y->data + s.at);
         return;
     }
-    if (narrow && is_half(job->y->dtype) && job->halves) {
+    if (narrow && ox_dtype_is_half(job->y->dtype) && job->halves) {
         dequantize_to_halves(job, s, is_signed ? dequantize_signed : dequantize_unsigned);
         return;
     }
@@ -261,7 +257,7 @@ static enum ox_dtype division_type(struct ox_run *r, const struct ox_tensor *sca
         precision > 0 && precision < OX_N_DTYPES ? (enum ox_dtype)precision : scale->dtype;
     if (r->oracle || dtype == OX_FLOAT64)
         return OX_FLOAT64;
-    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 ? dtype : OX_FLOAT32;
+    return ox_dtype_is_half(dtype) ? dtype : OX_FLOAT32;
 }
 
 /* A division in a type has both operands in it. */
@@ -334,7 +330,7 @@ static enum ox_status run_dequantize(struct ox_run *r, struct ox_error *err)
     OX_TRY(ox_real_in(r, 1, &job.scale, err));
     OX_TRY(zero_points(r, scale, &job.zero, err));
     OX_TRY(list_codes(r, &job, err));
-    job.halves = is_half(scale->dtype);
+    job.halves = ox_dtype_is_half(scale->dtype);
     OX_TRY(ox_run_out(r, 0, dtype, job.x->rank, job.x->dims, &job.y, err));
     run_job(r, &job, dequantize_task);
     return OX_OK;

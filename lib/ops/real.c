@@ -21,7 +21,7 @@ void ox_real_load(const struct ox_tensor *tensor, size_t at, size_t n, double *o
         const float *from = (const float *)tensor->data + at;
         for (size_t i = 0; i < n; i++)
             out[i] = from[i];
-    } else if (tensor->dtype == OX_FLOAT16 || tensor->dtype == OX_BFLOAT16) {
+    } else if (ox_dtype_is_half(tensor->dtype)) {
         const uint16_t *from = (const uint16_t *)tensor->data + at;
         bool half = tensor->dtype == OX_FLOAT16;
         for (size_t i = 0; i < n; i++)

@@ -43,12 +43,17 @@ enum ox_status ox_run_tensor(struct ox_run *r, enum ox_dtype dtype, unsigned ran
                     : ox_tensor_new(out, ox_env_budget(r->env), dtype, rank, dims, err);
 }
 
+enum ox_dtype ox_run_dtype(const struct ox_run *r, enum ox_dtype dtype)
+{
+    return r->oracle && ox_dtype_is_real(dtype) ? OX_FLOAT64 : dtype;
+}
+
 enum ox_status ox_run_out(struct ox_run *r, size_t i, enum ox_dtype dtype, unsigned rank,
                           const int64_t *dims, struct ox_tensor **out, struct ox_error *err)
 {
     bool keep = r->op && r->op->flags & OX_OP_KEEP_FLOAT;
-    if (r->oracle && !keep && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT32))
-        dtype = OX_FLOAT64;
+    if (!keep)
+        dtype = ox_run_dtype(r, dtype);
     struct ox_tensor *tensor;
     enum ox_status status = ox_run_tensor(r, dtype, rank, dims, &tensor, err);
     if (status != OX_OK && ox_run_wants(r, i)) {

@@ -53,13 +53,6 @@ static enum ox_status position_in(const struct ox_run *r, size_t input, size_t n
     return OX_OK;
 }
 
-enum ox_dtype ox_sequence_dtype(const struct ox_run *r, enum ox_dtype dtype)
-{
-    bool wide = r->oracle && (dtype == OX_FLOAT32 || dtype == OX_FLOAT16 || dtype == OX_BFLOAT16);
-
-    return wide ? OX_FLOAT64 : dtype;
-}
-
 const struct ox_type *ox_sequence_item(const struct ox_infer *c, size_t i)
 {
     const struct ox_type *type = ox_infer_type(c, i);
@@ -122,7 +115,7 @@ static enum ox_status run_sequence_empty(struct ox_run *r, struct ox_error *err)
 
     if (dtype <= 0 || dtype >= OX_N_DTYPES)
         return ox_run_fail(r, err, OX_INPUT, "dtype is %" PRId64, dtype);
-    return ox_sequence_out(r, ox_sequence_dtype(r, (enum ox_dtype)dtype), NULL, 0, err);
+    return ox_sequence_out(r, ox_run_dtype(r, (enum ox_dtype)dtype), NULL, 0, err);
 }
 
 /* ---- Changing ---------------------------------------------------------------------------------------------------- */

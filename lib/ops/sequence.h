@@ -13,8 +13,6 @@ enum ox_status ox_sequence_out(struct ox_run *r, enum ox_dtype elem, struct ox_d
                                size_t n, struct ox_error *err);
 /* Output 0 is that datum, whose reference is given up. */
 enum ox_status ox_sequence_hand_out(struct ox_run *r, struct ox_datum *datum, struct ox_error *err);
-/* What tensors of that type are in this run: in double precision where it asks for it. */
-enum ox_dtype ox_sequence_dtype(const struct ox_run *r, enum ox_dtype dtype);
 
 /* The type of the items of the sequence that input i is; NULL: not known. */
 const struct ox_type *ox_sequence_item(const struct ox_infer *c, size_t i);

@@ -84,20 +84,15 @@ static void N(hardmax_lanes)(const void *from, size_t count, size_t inner, size_
 {
     const T *in = from;
     T *out = to, max[LANES];
-    size_t at[LANES] = {0};
-    for (size_t lane = 0; lane < lanes; lane++)
-        max[lane] = in[lane];
+    int met[LANES] = {0};
+    N(lane_maxima)(in, count, inner, lanes, max);
     for (size_t i = 0; i < count; i++)
         for (size_t lane = 0; lane < lanes; lane++) {
-            T x = in[i * inner + lane];
-            out[i * inner + lane] = 0;
-            if (x > max[lane] || (x != x && max[lane] == max[lane])) {
-                max[lane] = x;
-                at[lane] = i;
-            }
+            const T x = in[i * inner + lane];
+            const int same = (x == max[lane]) | ((x != x) & (max[lane] != max[lane]));
+            out[i * inner + lane] = (T)(same & ~met[lane]);
+            met[lane] |= same;
         }
-    for (size_t lane = 0; lane < lanes; lane++)
-        out[at[lane] * inner + lane] = 1;
 }
 
 static void N(hardmax_rows)(const void *from, size_t count, size_t rows, void *to)

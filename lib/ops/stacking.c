@@ -218,9 +218,7 @@ enum ox_status ox_stack_empty(struct ox_run *r, const struct ox_value *value,
         return ox_run_fail(r, err, OX_INPUT,
                            "no trip was made and nothing tells the type of '%.128s'",
                            value ? value->name : "");
-    enum ox_dtype dtype = type->elem;
-    if (r->oracle && (dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 || dtype == OX_FLOAT32))
-        dtype = OX_FLOAT64;
+    const enum ox_dtype dtype = ox_run_dtype(r, type->elem);
     unsigned rank = type->has_rank ? type->rank : 0;
     int64_t known[OX_MOST_RANK];
     for (unsigned d = 0; d < rank && d < OX_MOST_RANK; d++)

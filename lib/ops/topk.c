@@ -103,7 +103,9 @@ struct topk {
     void (*row)(const void *row, size_t n, size_t k, bool largest, const struct ox_beyond *next,
                 int64_t *order);
     const uint64_t *(*keys)(const void *row, size_t n, size_t k, bool largest,
-                            const struct ox_beyond *next, uint64_t *keys);
+                            const struct ox_beyond *next, const struct ox_fold *best,
+                            uint64_t *keys);
+    const struct ox_fold *best;
     char *work; /* of each slot: rows that do not lie in one piece, then a heap or keys */
     size_t copy, slot;
 };
@@ -149,7 +151,7 @@ static void topk_order(const struct topk *t, const char *row, int64_t *order)
 {
     const uint64_t *keys = NULL;
     if (topk_by_keys(t))
-        keys = t->keys(row, t->n, t->k, t->largest, t->next, (uint64_t *)order);
+        keys = t->keys(row, t->n, t->k, t->largest, t->next, t->best, (uint64_t *)order);
     if (keys)
         for (size_t j = 0; j < t->k; j++)
             order[j] = (uint32_t)keys[j];
@@ -205,14 +207,15 @@ static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_erro
     static void (*const kernels[OX_N_DTYPES])(const void *, size_t, size_t, bool,
                                               const struct ox_beyond *,
                                               int64_t *) = {OX_KERNELS_NUMBER(topk_row)};
-    static const uint64_t *(*const by_keys[OX_N_DTYPES])(const void *, size_t, size_t, bool,
-                                                         const struct ox_beyond *, uint64_t *) = {
-        OX_KERNELS_NUMBER(topk_keys)};
+    static const uint64_t *(*const by_keys[OX_N_DTYPES])(
+        const void *, size_t, size_t, bool, const struct ox_beyond *, const struct ox_fold *,
+        uint64_t *) = {OX_KERNELS_NUMBER(topk_keys)};
     enum { A_ROW = 10 }; /* elements that a row costs besides its own */
     const double flops_an_element = topk_by_keys(t) ? 300 : 100; /* in which ox_spread() counts */
     t->row = kernels[t->in->dtype];
     t->keys = by_keys[t->in->dtype];
     t->next = ox_folds(ox_cpu())->beyond[t->in->dtype];
+    t->best = ox_folds(ox_cpu())->of[t->largest ? OX_FOLD_GREATEST : OX_FOLD_LEAST][t->in->dtype];
     if (!t->row)
         return ox_run_fail(r, err, OX_UNSUPPORTED, "element type %s", ox_dtype_name(t->in->dtype));
     if (t->n == 1) {
@@ -224,7 +227,7 @@ static enum ox_status topk_rows(struct ox_run *r, struct topk *t, struct ox_erro
         ox_ranges_run(r->env, t->outer, t->n >= OX_GRAIN ? 1 : OX_GRAIN / t->n, topk_first_task, t);
         return ox_env_poll(r->env, err);
     }
-    const size_t list = topk_by_keys(t) ? 2 * topk_room(t->n, t->k) : t->k;
+    const size_t list = topk_by_keys(t) ? 3 * topk_room(t->n, t->k) : t->k;
     topk_divide(t, ox_dtype_size(t->in->dtype));
     t->slot = ox_round_up(t->copy + list * sizeof(int64_t), OX_SLOT_APART);
     t->work = ox_run_work(r, ox_slots(r->env), t->slot, err);

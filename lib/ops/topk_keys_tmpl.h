@@ -1,5 +1,6 @@
 /* The first of a row by 64-bit keys, where they are not few; stamped a type, after topk_tmpl.h. */
 #include "ops/key_order_tmpl.h"
+#include "ops/value_less.h"
 
 /* Keys whose order is that of topk_before(), but of doubles that have the upper half of their order in common. Of integers of 64 bits the
  * distances from the worst of those looked at first: what comes later is better. False: it is too far. */
@@ -53,27 +54,55 @@ static bool N(topk_settle)(const T *row, uint64_t *keys, size_t n, bool largest)
     return true;
 }
 
+/* Whether *bound is worse than at least k elements of a row, by the best of as many groups as there is room for, side by side; `keys` has
+ * room for those twice and for their best. */
+static bool N(topk_bound)(const T *row, size_t n_row, size_t k, bool largest,
+                          const struct ox_fold *best, uint64_t *keys, T *bound)
+{
+    enum { LEAST = 4 }; /* of a group */
+    const size_t groups = topk_room(n_row, k), size = n_row / groups;
+    T *found = (T *)(void *)(keys + 2 * groups);
+    if (!best || size < LEAST)
+        return false;
+    best->start(found, groups);
+    best->lanes(found, row, groups, size, groups, NULL);
+    const T worst = N(topk_worst)(found, groups, largest);
+    for (size_t i = 0; i < groups; i++)
+        if (!N(topk_key)(found, i, worst, largest, &keys[i]))
+            return false;
+    uint64_t *sorted = ox_keys_sort(keys, groups, keys + groups);
+    if (!N(topk_settle)(found, sorted, groups, largest))
+        return false;
+    const T last = found[(uint32_t)sorted[k - 1]];
+    size_t i = k;
+    for (; i < groups; i++) {
+        const T x = found[(uint32_t)sorted[i]];
+        if (SELECT_LESS(x, last) || SELECT_LESS(last, x))
+            break;
+    }
+    if (i == groups)
+        return false;
+    *bound = found[(uint32_t)sorted[i]];
+    return true;
+}
+
 /* Keys of the first k of a row, in order; NULL: keys do not tell its elements apart. Those that may be among them gather behind the best k of
- * all before; when there is no room for more, the best k of both are kept. `keys` has room for topk_room() twice. */
+ * all before; when there is no room for more, the best k of both are kept. `keys` has room for topk_room() three times. */
 static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bool largest,
-                                    const struct ox_beyond *next, uint64_t *keys)
+                                    const struct ox_beyond *next, const struct ox_fold *best,
+                                    uint64_t *keys)
 {
     const T *row = data;
     const size_t room = topk_room(n_row, k);
     uint64_t *work = keys + room;
-    const T worst = N(topk_worst)(row, room, largest);
-    size_t n = 0;
-    for (; n < room; n++)
+    T last;
+    const bool bounded = N(topk_bound)(row, n_row, k, largest, best, keys, &last);
+    const T worst = bounded ? last : N(topk_worst)(row, room, largest);
+    size_t n = 0, i = 0, looked = 0;
+    for (; n < room && !bounded; n++)
         if (!N(topk_key)(row, n, worst, largest, &keys[n]))
             return NULL;
-    for (size_t i = n, looked = 0;;) {
-        uint64_t *sorted = ox_keys_sort(keys, n, work);
-        work = sorted == keys ? work : keys;
-        keys = sorted;
-        if (!N(topk_settle)(row, keys, n, largest))
-            return NULL;
-        n = k;
-        const T last = row[(uint32_t)keys[k - 1]];
+    for (i = n;;) {
         for (; n < room; i++) {
             i = next->find(row, i, n_row, &last, largest, &looked);
             if (i == n_row)
@@ -81,7 +110,17 @@ static const uint64_t *N(topk_keys)(const void *data, size_t n_row, size_t k, bo
             if (!N(topk_key)(row, i, worst, largest, &keys[n++]))
                 return NULL;
         }
-        if (n == k)
+        uint64_t *sorted = ox_keys_sort(keys, n, work);
+        work = sorted == keys ? work : keys;
+        keys = sorted;
+        if (!N(topk_settle)(row, keys, n, largest))
+            return NULL;
+        if (i == n_row)
             return keys;
+        n = k;
+        last = row[(uint32_t)keys[k - 1]];
     }
 }
+
+#undef SELECT_LESS
+#undef SELECT_NAN

@@ -6,6 +6,9 @@
 #include "ops/keys.h"
 #include "ops/rules.h"
 
+/* Values that are rather looked up than sorted; places of their table. */
+enum { FEW = 256, FEW_BITS = 11, FEW_PLACES = 1 << FEW_BITS };
+
 #define STAMP "ops/unique_tmpl.h"
 #include "common/stamp_floats.h"
 #define STAMP "ops/unique_tmpl.h"
@@ -43,6 +46,9 @@ struct items {
     size_t n, block;
     int (*compare)(const void *data, size_t a, size_t b, size_t n);
     bool (*keys)(const void *data, size_t n, uint64_t *keys);
+    bool by_halves; /* keys may be the same for elements that are not */
+    size_t (*few)(const void *data, size_t n, void *values, int64_t *first, int64_t *count,
+                  int64_t *of);
 };
 
 static int compare_items(const struct items *items, int64_t a, int64_t b)
@@ -52,6 +58,26 @@ static int compare_items(const struct items *items, int64_t a, int64_t b)
     return items->compare(items->data, (size_t)a * block, (size_t)b * block, block);
 }
 
+/* Puts those in order whose keys are the same. False: there are too many of them. */
+static bool settle(const struct items *items, uint64_t *keys)
+{
+    enum { MOVES = 8 }; /* a key, on the average */
+    size_t moves = MOVES * items->n;
+    for (size_t i = 1; i < items->n; i++) {
+        const uint64_t key = keys[i];
+        size_t at = i;
+        for (; at > 0 && keys[at - 1] >> 32 == key >> 32 &&
+               compare_items(items, (uint32_t)keys[at - 1], (uint32_t)key) > 0;
+             at--) {
+            if (--moves == 0)
+                return false;
+            keys[at] = keys[at - 1];
+        }
+        keys[at] = key;
+    }
+    return true;
+}
+
 /* sort_items() by keys; NULL: there are none. */
 static int64_t *sort_by_keys(const struct items *items, int64_t *list, int64_t *other)
 {
@@ -59,6 +85,8 @@ static int64_t *sort_by_keys(const struct items *items, int64_t *list, int64_t *
         !items->keys(items->data, items->n, (uint64_t *)list))
         return NULL;
     uint64_t *sorted = ox_keys_sort((uint64_t *)list, items->n, (uint64_t *)other);
+    if (items->by_halves && !settle(items, sorted))
+        return NULL;
     for (size_t i = 0; i < items->n; i++)
         sorted[i] = (uint32_t)sorted[i];
     return (int64_t *)sorted;
@@ -95,6 +123,35 @@ struct groups {
     int64_t *first, *count, *of;
 };
 
+/* find_groups() of few values. `lists` has room for all items twice, `values` once. False: they are not few. */
+static bool find_few(const struct items *items, bool sorted, struct groups *g, int64_t *lists,
+                     void *values)
+{
+    const size_t n = items->n;
+    g->n = items->block == 1 && items->few && n
+               ? items->few(items->data, n, values, g->first, g->count, g->of)
+               : 0;
+    if (g->n == 0 || !sorted)
+        return g->n > 0;
+    struct items known = *items;
+    int64_t first[FEW], count[FEW], number[FEW];
+    known.data = values;
+    known.n = g->n;
+    const int64_t *order = sort_by_keys(&known, lists, lists + n);
+    if (!order)
+        order = sort_items(&known, lists, lists + n);
+    for (size_t i = 0; i < g->n; i++) {
+        first[i] = g->first[order[i]];
+        count[i] = g->count[order[i]];
+        number[order[i]] = (int64_t)i;
+    }
+    memcpy(g->first, first, g->n * sizeof *first);
+    memcpy(g->count, count, g->n * sizeof *count);
+    for (size_t i = 0; i < n; i++)
+        g->of[i] = number[g->of[i]];
+    return true;
+}
+
 static enum ox_status find_groups(struct ox_run *r, const struct items *items, bool sorted,
                                   struct groups *g, struct ox_error *err)
 {
@@ -107,6 +164,8 @@ static enum ox_status find_groups(struct ox_run *r, const struct items *items, b
     g->first = lists + 2 * n;
     g->count = lists + 3 * n;
     g->of = lists + 4 * n;
+    if (find_few(items, sorted, g, lists, lists + 5 * n))
+        return OX_OK;
     const int64_t *order = sort_by_keys(items, lists, lists + n);
     if (!order)
         order = sort_items(items, lists, lists + n);
@@ -247,11 +306,18 @@ static enum ox_status run_unique(struct ox_run *r, struct ox_error *err)
         OX_KERNELS_NUMBER(compare), [OX_BOOL] = compare_u8, [OX_COMPLEX64] = compare_c64,
         [OX_COMPLEX128] = compare_c128, [OX_STRING] = compare_string};
     static bool (*const keys[OX_N_DTYPES])(const void *, size_t, uint64_t *) = {
-        OX_KERNELS_INTEGER(keys), [OX_BOOL] = keys_u8, [OX_FLOAT32] = keys_f32};
+        OX_KERNELS_NUMBER(keys), [OX_BOOL] = keys_u8};
+    static size_t (*const few[OX_N_DTYPES])(const void *, size_t, void *, int64_t *, int64_t *,
+                                            int64_t *) = {OX_KERNELS_NUMBER(few), [OX_BOOL] =
+                                                                                      few_u8};
     const struct ox_tensor *in = ox_run_in(r, 0);
     const struct ox_attr *attr = ox_run_attr(r, "axis");
-    struct items items = {
-        .n = in->n, .block = 1, .compare = compare[in->dtype], .keys = keys[in->dtype]};
+    struct items items = {.n = in->n,
+                          .block = 1,
+                          .compare = compare[in->dtype],
+                          .keys = keys[in->dtype],
+                          .by_halves = in->dtype == OX_FLOAT64,
+                          .few = few[in->dtype]};
     struct ox_move m = {.rank = 0};
     struct groups groups = {0};
     unsigned axis = 0;

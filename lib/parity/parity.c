@@ -257,11 +257,6 @@ static bool meets_again(const struct ox_layer_users *value, const struct ox_laye
     return !user->at_fault && !(user->sqnr_db < value->sqnr_db + CLEARER_DB);
 }
 
-static bool is_narrow(enum ox_dtype dtype)
-{
-    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16;
-}
-
 /* Where one side computes in 16 bits and the other does not, nearly everything departs a little. Values whose nodes do no more than
  * that when fed the same are passed by, unless nothing else is at fault. */
 static void pass_rounding_by(struct ox_parity *p)
@@ -274,7 +269,7 @@ static void pass_rounding_by(struct ox_parity *p)
         const struct ox_pair *pair = &p->pairs[p->compared[i]];
         struct ox_metrics all, own = {.agree = false};
         ox_meter_read(pair->meter, &all);
-        narrow = narrow || is_narrow(all.a_dtype) != is_narrow(all.b_dtype);
+        narrow = narrow || ox_dtype_is_half(all.a_dtype) != ox_dtype_is_half(all.b_dtype);
         if (!p->users[i].at_fault)
             continue;
         if (narrow && pair->own)

@@ -5,7 +5,7 @@
 
 static enum ox_dtype as_half(int64_t dtype)
 {
-    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16 ? (enum ox_dtype)dtype : OX_UNDEFINED;
+    return ox_dtype_is_half(dtype) ? (enum ox_dtype)dtype : OX_UNDEFINED;
 }
 
 /* Weights that are only stored so are widened before they are used. */

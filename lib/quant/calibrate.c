@@ -284,6 +284,8 @@ static enum ox_status run_pass(const struct passes *passes, struct ox_samples_ba
     struct ox_session *session = passes->session;
     const struct progress *progress = &passes->progress;
     struct ox_samples *samples = NULL;
+    const uint64_t step = watch->options->n_shards ? watch->options->n_shards : 1;
+    bool first = true;
     watch->n_fed = 0;
     struct ox_datum **outputs = calloc(ox_session_n_outputs(session) + 1, sizeof *outputs);
     enum ox_status status = outputs ? OX_OK : ox_no_memory(err);
@@ -300,8 +302,13 @@ static enum ox_status run_pass(const struct passes *passes, struct ox_samples_ba
         if (!more)
             break;
         OX_TRY_CLEANUP(ox_env_poll(watch->c->env, err));
+        if (done % step != watch->options->shard) {
+            watch->n_fed++;
+            continue;
+        }
         status = run_feed(watch, session, feed, outputs, err);
-        batch->wider = ox_samples_wider(samples, status);
+        batch->wider = first ? ox_samples_wider(samples, status) : 0;
+        first = false;
         ox_samples_blame(samples, status, err);
         OX_TRY_CLEANUP(status);
     }

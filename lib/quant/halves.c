@@ -5,7 +5,7 @@
 
 static bool is_half(const struct ox_stored *stored)
 {
-    return stored && (stored->dtype == OX_FLOAT16 || stored->dtype == OX_BFLOAT16);
+    return stored && ox_dtype_is_half(stored->dtype);
 }
 
 /* The halves that a cast makes float32 of; NULL. */

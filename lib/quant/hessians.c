@@ -77,7 +77,7 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
     }
     OX_TRY(ox_samples_open(&samples, watch->env, session, &watch->from, batch, err));
     enum ox_status status = OX_OK;
-    while (status == OX_OK) {
+    for (bool first = true; status == OX_OK; first = false) {
         struct ox_datum *const *feed;
         bool more = false;
         status = ox_env_poll(watch->env, err);
@@ -95,7 +95,7 @@ static enum ox_status run_all(void *arg, struct ox_samples_batch *batch, struct 
             ox_datum_release(outputs[i]);
             outputs[i] = NULL;
         }
-        batch->wider = ox_samples_wider(samples, status);
+        batch->wider = first ? ox_samples_wider(samples, status) : 0;
         ox_samples_blame(samples, status, err);
     }
     ox_samples_release(samples);

@@ -135,6 +135,41 @@ static void bridge_mixers(struct ox_place *place, const struct ox_node *node)
         join_mixer(place, uses->uses[i].node);
 }
 
+/* Whether what is moved, or clipped before, becomes integers anyway. */
+static bool moves_marked(struct ox_place *place, const struct ox_node *mover)
+{
+    const struct ox_value *value = mover->inputs[0];
+    while (value && value->producer && ox_is_any_op(value->producer, ox_place_movers) &&
+           !ox_place_is_marked(place, value))
+        value = value->producer->inputs[0];
+    const struct ox_node *clip = value ? value->producer : NULL;
+    return value && (ox_place_is_marked(place, value) ||
+                     (clip && ox_is_any_op(clip, ox_place_clippers) && clip->inputs[0] &&
+                      ox_place_is_marked(place, clip->inputs[0])));
+}
+
+/* What is moved for several that move it on as integers, as slices of a sequence for the steps of an unrolled layer: it has been rounded
+ * before, so that scales of their own would only round it again. */
+static void bridge_movers(struct ox_place *place, const struct ox_node *node)
+{
+    struct ox_value *out = node->outputs[0];
+    const struct ox_quant_uses *uses = &place->uses;
+    if (!ox_is_any_op(node, ox_place_movers) || node->n_outputs != 1 ||
+        ox_place_is_marked(place, out) || out->is_output || uses->captured[out->id] ||
+        !ox_place_can(place, out) || !ox_place_has_range(place, out) ||
+        ox_quant_n_uses(uses, out) < 2 || !moves_marked(place, node))
+        return;
+    for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++) {
+        const struct ox_node *user = uses->uses[i].node;
+        if (!ox_is_any_op(user, ox_place_movers) || user->n_outputs != 1 ||
+            user->inputs[0] != out || !makes_integers(place, user))
+            return;
+    }
+    ox_place_activation(place, out);
+    for (uint32_t i = uses->first[out->id]; i < uses->first[out->id + 1]; i++)
+        ox_place_same(place, uses->uses[i].node->outputs[0], out);
+}
+
 /* A sum of what convolutions make for it alone: in float it would need all of them as floats, and in onnxruntime in another order. */
 static void join_sum(struct ox_place *place, const struct ox_node *node)
 {
@@ -229,6 +264,7 @@ enum ox_status ox_place_own(struct ox_place *place, struct ox_error *err)
         if (!node->n_inputs || !node->n_outputs || !node->inputs[0] || !node->outputs[0] ||
             place->gone[i])
             continue;
+        bridge_movers(place, node);
         push_up(place, node);
         if (!ox_quant_unwanted(place->q, node)) {
             bridge_mixers(place, node);

@@ -11,20 +11,17 @@ struct gates {
     struct ox_value *scale, *zero; /* NULL: there was none yet */
 };
 
-/* What is rounded before the node; NULL: it is no HardSwish between integers. */
-static const struct ox_value *rounded_before(const struct ox_quant_uses *uses,
-                                             const struct ox_node *node)
+/* Whether the node is a HardSwish between integers. */
+static bool is_between_integers(const struct ox_quant_uses *uses, const struct ox_node *node)
 {
     const struct ox_node *from =
         ox_is_op(node, "HardSwish") && node->inputs[0] ? node->inputs[0]->producer : NULL;
     const struct ox_node *to =
         from && ox_is_op(from, "DequantizeLinear") ? from->inputs[0]->producer : NULL;
     const struct ox_value *out = node->n_outputs ? node->outputs[0] : NULL;
-    if (!to || !ox_is_op(to, "QuantizeLinear") || out->is_output || uses->captured[out->id] ||
-        ox_quant_n_uses(uses, out) != 1 ||
-        !ox_is_op(uses->uses[uses->first[out->id]].node, "QuantizeLinear"))
-        return NULL;
-    return to->inputs[0];
+    return to && ox_is_op(to, "QuantizeLinear") && !out->is_output && !uses->captured[out->id] &&
+           ox_quant_n_uses(uses, out) == 1 &&
+           ox_is_op(uses->uses[uses->first[out->id]].node, "QuantizeLinear");
 }
 
 static enum ox_status make_params(struct ox_place *place, const struct ox_value *of,
@@ -85,10 +82,10 @@ enum ox_status ox_place_swishes(struct ox_place *place, struct ox_error *err)
         return ox_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         struct ox_node *node = graph->nodes[i];
-        const struct ox_value *before = rounded_before(&uses, node);
-        remove[i] = before != NULL;
-        if (before && !gates.scale)
-            OX_TRY(make_params(place, before, &gates, err));
+        remove[i] = is_between_integers(&uses, node);
+        if (remove[i] &&
+            !gates.scale) /* of the output: what is before may be new, of no type yet */
+            OX_TRY(make_params(place, node->outputs[0], &gates, err));
         if (remove[i])
             OX_TRY(part(place, node, &gates, err));
     }

@@ -259,9 +259,9 @@ enum ox_status ox_quantize_prepare(struct ox_model *model, const struct ox_quant
                                    struct ox_error *err)
 {
     /* No runtime pads integers between Q and DQ: convolutions do. Nor does one fold factors and sums into weights behind DQ. */
-    static const char *const passes[] = {"part-products",   "fold-constants", "drop-identities",
-                                         "fold-batch-norm", "fold-padding",   "name-gates",
-                                         "merge-equal",     "drop-dead",      "widen-halves"};
+    static const char *const passes[] = {
+        "part-products", "fold-constants", "drop-identities", "late-squeeze", "fold-batch-norm",
+        "fold-padding",  "name-gates",     "merge-equal",     "drop-dead",    "widen-halves"};
     /* Blocks of weights serve products of halves as they are. */
     struct ox_rewrite_plan plan = {.level = 2,
                                    .passes = passes,

@@ -382,9 +382,9 @@ enum ox_status ox_samples_next(struct ox_samples *s, struct ox_datum *const **fe
 
 int64_t ox_samples_wider(const struct ox_samples *s, enum ox_status status)
 {
-    if ((status != OX_INPUT && status != OX_UNSUPPORTED) || s->at != 0 || s->feed != 1)
+    if (status != OX_INPUT && status != OX_UNSUPPORTED)
         return 0;
-    for (size_t i = 0; i < s->n_inputs && !s->sources[0].whole; i++) {
+    for (size_t i = 0; i < s->n_inputs && !s->sources[s->at].whole; i++) {
         const struct ox_port *port = ox_session_input(s->session, i);
         const bool open = port->has_rank && port->rank && port->dims[0] <= 0;
         size_t at;

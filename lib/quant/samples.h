@@ -46,7 +46,7 @@ enum ox_status ox_samples_try(enum ox_status (*run)(void *arg, struct ox_samples
 enum ox_status ox_samples_open(struct ox_samples **out, struct ox_env *env,
                                const struct ox_session *session, const struct ox_samples_from *from,
                                const struct ox_samples_batch *batch, struct ox_error *err);
-/* For batch->wider, when the feed that was given last failed with the status. */
+/* For batch->wider, when the first feed that was run, given last, failed with the status. */
 int64_t ox_samples_wider(const struct ox_samples *samples, enum ox_status status);
 void ox_samples_release(struct ox_samples *samples);
 /* Names the file of the feed that was given last where that is what the model did not take. */

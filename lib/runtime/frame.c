@@ -117,8 +117,7 @@ static bool may_read_in_place(const struct ox_stored *stored, size_t n, unsigned
     const bool loads = false;
 #endif
     const bool rows = how & OX_LEND_ROWS && !OX_BIG_ENDIAN &&
-                      (stored->dtype == OX_FLOAT32 || stored->dtype == OX_FLOAT16 ||
-                       stored->dtype == OX_BFLOAT16);
+                      (stored->dtype == OX_FLOAT32 || ox_dtype_is_half(stored->dtype));
     return stored->raw_bytes == n * ox_dtype_size(stored->dtype) &&
            (loads || rows || ox_packed_is_plain(stored->dtype, stored->raw, n));
 }

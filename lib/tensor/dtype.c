@@ -128,6 +128,16 @@ bool ox_dtype_is_float(enum ox_dtype dtype)
     return has_kind(dtype, FLOATING);
 }
 
+bool ox_dtype_is_half(int64_t dtype)
+{
+    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16;
+}
+
+bool ox_dtype_is_real(int64_t dtype)
+{
+    return ox_dtype_is_half(dtype) || dtype == OX_FLOAT32 || dtype == OX_FLOAT64;
+}
+
 bool ox_dtype_is_integer(enum ox_dtype dtype)
 {
     return has_kind(dtype, INTEGER);

@@ -48,6 +48,10 @@ struct ox_tensor {
 unsigned ox_dtype_bits(enum ox_dtype dtype); /* in files; 0 for strings */
 bool ox_dtype_is_float(
     enum ox_dtype dtype); /* all floating types, the 4-, 6- and 8-bit ones too; not complex */
+/* float16 and bfloat16; asked of attributes too, so that any number will do. */
+bool ox_dtype_is_half(int64_t dtype);
+/* float16, bfloat16, float32, float64: what weights are of and arithmetic is done in. */
+bool ox_dtype_is_real(int64_t dtype);
 bool ox_dtype_is_integer(enum ox_dtype dtype);
 bool ox_dtype_is_signed(enum ox_dtype dtype);
 

@@ -170,6 +170,10 @@ struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
     } else if (way == OX_CONV_COLUMNS) {
         c.dilation[1] = 1;
         c.out_channels = dice_between(d, 1, 4);
+        if (dice_between(d, 0, 3) == 0) {
+            c.groups = c.out_channels;
+            c.in_channels = c.groups * dice_between(d, 1, 9);
+        }
         for (unsigned axis = 0; axis < 2 && !c.transposed; axis++) {
             const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis];
             c.stride[axis] = 1;

@@ -111,6 +111,12 @@ START_TEST(codes_are_looked_up_pooled_and_turned)
     t->look_up(n, x.at, table.at, y.at);
     for (size_t i = 0; i < n; i++)
         ck_assert_int_eq(y.at[i], table.at[x.at[i]]);
+    struct guarded floats = guarded_new(&d, n, true), values = guarded_new(&d, 256, true);
+    t->look_up_floats(n, x.at, values.at, floats.at);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_mem_eq(&floats.at[i], &values.at[x.at[i]], sizeof(float));
+    guarded_free(&values);
+    guarded_free(&floats);
     const size_t part = dice_between(&d, 0, cols);
     memcpy(z.at, x.at, n);
     if (t->look_up_rows) {

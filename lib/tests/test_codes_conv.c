@@ -142,6 +142,33 @@ START_TEST(qlinear_operators_keep_channels_last)
 }
 END_TEST
 
+/* Over one axis, and over two of which one is squeezed in between; a constant a channel is turned. */
+START_TEST(convolutions_over_one_axis_keep_channels_last)
+{
+    check_codes("g (float[2,3,19] x) => (float[A,B,C] y) { a = QuantizeLinear(x, s, z) "
+                "b = QLinearConv <pads = [1,1]> (a, s, z, w0, s, wz, t, o) "
+                "m = MaxPool <kernel_shape = [3], strides = [2], pads = [1,0]> (b) "
+                "l = MaxPool <kernel_shape = [2]> (m) "
+                "k = Constant <value_floats = [1.0,1.0,2.0]> () "
+                "r = Resize <mode = \"nearest\"> (l, , k) "
+                "c = QLinearConv <group = 8, dilations = [2]> (r, t, o, v0, s, wz, t, z) "
+                "y = DequantizeLinear(c, t, z) }",
+                CONSTANTS({"int8[8,3,3] w0", -127, 127}, {"int8[8,1,3] v0", -127, 127},
+                          {"int8[1] wz", 0, 0}, SCALES),
+                (struct shape){3, {2, 3, 19}}, 0,
+                WANT({"IntegerConv", 2}, {"MaxPool", 2}, {"Transpose", 4}));
+    check_codes("g (float[2,3,1,19] x) => (float[A,B,C,D] y) { a = QuantizeLinear(x, s, z) "
+                "b = QLinearConv <pads = [0,1,0,1]> (a, s, z, w0, s, wz, t, o) "
+                "two = Constant <value_ints = [2]> () d = Squeeze(b, two) "
+                "e = com.microsoft.QLinearAdd(d, t, o, k0, s, z, t, o) f = Unsqueeze(e, two) "
+                "c = QLinearConv (f, t, o, v0, s, wz, t, z) y = DequantizeLinear(c, t, z) }",
+                CONSTANTS({"int8[8,3,1,3] w0", -127, 127}, {"int8[5,8,1,2] v0", -127, 127},
+                          {"uint8[1,8,1] k0", 90, 160}, {"int8[1] wz", 0, 0}, SCALES),
+                (struct shape){4, {2, 3, 1, 19}}, 0,
+                WANT({"IntegerConv", 2}, {"IntegerAdd", 1}, {"Transpose", 3}));
+}
+END_TEST
+
 /* Two convolutions meet, of which one takes the other's codes; then one's codes are read by another's scale, or are an output. */
 START_TEST(residuals_are_added_by_convolutions)
 {
@@ -270,6 +297,7 @@ int main(void)
     tcase_add_test(all, biases_without_room_for_sums_keep_a_convolution_in_floats);
     tcase_add_test(all, convolutions_of_volumes_stay_in_codes);
     tcase_add_test(all, qlinear_operators_keep_channels_last);
+    tcase_add_test(all, convolutions_over_one_axis_keep_channels_last);
     tcase_add_test(all, residuals_are_added_by_convolutions);
     tcase_add_test(all, convolutions_write_what_is_joined);
     tcase_add_test(all, saved_convolutions_have_channels_last);

@@ -7,7 +7,7 @@
 #include "tests/run_suite.h"
 #include "tests/run_text.h"
 
-enum { MOST = 30000 };
+enum { MOST = 240000 };
 
 struct random_model {
     char text[1000];
@@ -247,13 +247,18 @@ static void draw_conv(struct dice *d, struct random_model *p)
     char lists[3][40];
     size_t at[3] = {0}, pads[6];
     const unsigned axes = dice_between(d, 0, 3) ? 3 : 2;
-    const int64_t groups = (int64_t)dice_between(d, 1, 2);
+    const bool filters = dice_between(d, 0, 2) == 0; /* each plane has its own, along long lines */
+    const int64_t groups = (int64_t)dice_between(d, 1, filters ? 4 : 2);
     p->rank = p->other_rank = axes + 2;
     p->apart = 4e-6f; /* up to 81 products a sum */
     p->dims[0] = (int64_t)dice_between(d, 1, 2);
     p->other[1] = (int64_t)dice_between(d, 1, 3);
     p->dims[1] = groups * p->other[1];
     p->other[0] = groups * (int64_t)dice_between(d, 1, 9);
+    if (filters) {
+        p->other[1] = 1;
+        p->dims[1] = p->other[0] = groups;
+    }
     for (unsigned a = 0; a < axes; a++) {
         const size_t kernel = dice_between(d, 1, 3), dilation = dice_between(d, 1, 2);
         const size_t reach = (kernel - 1) * dilation + 1, stride = dice_between(d, 1, 3);
@@ -261,6 +266,8 @@ static void draw_conv(struct dice *d, struct random_model *p)
         pads[a] = dice_between(d, 0, 2);
         pads[a + axes] = dice_between(d, 0, 2);
         p->dims[2 + a] = (int64_t)dice_between(d, reach, reach + 4);
+        if (filters && a + 1 == axes)
+            p->dims[2 + a] += (int64_t)dice_between(d, 14, 150);
         const size_t values[2] = {stride, dilation};
         for (unsigned i = 0; i < 2; i++)
             at[i] += (size_t)snprintf(lists[i] + at[i], sizeof lists[i] - at[i], "%s%zu",

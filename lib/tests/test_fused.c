@@ -198,6 +198,37 @@ START_TEST(transposed_convolutions_take_in_what_follows)
 }
 END_TEST
 
+/* Slices as images, as lines, and side by side; with strides, dilation and padding, in batches. */
+START_TEST(convolutions_over_three_axes_are_those_over_two)
+{
+    check_fused("g (float[2,8,4,7,6] x) => (float[A,B,C,D,E] y) { "
+                "a = Conv <pads = [0,1,1,0,1,1]> (x, w0, w1) b = Relu(a) "
+                "c = Conv <pads = [1,0,0,1,0,0]> (b, w2, w3) d = Add(c, x) e = Relu(d) "
+                "f = Conv <pads = [1,1,1,1,1,1]> (e, w4, w5) h = Relu(f) y = Add(h, e) }",
+                LIST("12,8,1,3,3", "12", "8,12,3,1,1", "8", "8,8,3,3,3", "8"), DIMS(2, 8, 4, 7, 6),
+                WANT({"FusedConv", 3}, {"Conv", 0}));
+    check_fused(
+        "g (float[2,9,7,9,8] x) => (float[A,B,C,D,E] y) { "
+        "a = Conv <strides = [2,2,1], pads = [1,0,1,2,1,1], dilations = [2,1,2]> (x, w0, w1) "
+        "b = Conv <strides = [2,1,1]> (a, w2) c = Conv <strides = [2,1,1]> (a, w3) "
+        "d = Sigmoid(c) y = Mul(b, d) }",
+        LIST("10,9,3,2,3", "10", "11,10,1,1,1", "11,10,1,1,1"), DIMS(2, 9, 7, 9, 8),
+        WANT({"FusedConv", 3}, {"Conv", 0}));
+    check_fused(
+        "g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y, float[F,G,H,I,J] z) { " /* what is between */
+        "a = Conv <pads = [1,1,1,1,1,1]> (x, w0) "
+        "k = HardSwish(a) b = BatchNormalization (k, w1, w2, w3, w4) "
+        "c = Mul(a, k) d = Concat <axis = 1> (b, c) e = Conv (d, w5) f = HardSwish(e) "
+        "h = MaxPool <kernel_shape = [2,2,2], strides = [1,2,1]> (f) i = Conv (h, w6) "
+        "z = GlobalAveragePool(i) y = Sub(i, h) }",
+        LIST("8,8,3,3,3", "8", "8", "8", "+8", "9,16,1,1,1", "9,9,1,1,1"), DIMS(1, 8, 3, 5, 4),
+        WANT({"FusedConv", 3}, {"Conv", 0}));
+    check_fused("g (float[1,8,3,5,4] x) => (float[A,B,C,D,E] y) { "
+                "a = Conv <group = 2> (x, w0) y = ConvTranspose (a, w1) }",
+                LIST("8,4,1,3,3", "8,2,2,2,2"), DIMS(1, 8, 3, 5, 4), WANT({"FusedConv", 0}));
+}
+END_TEST
+
 START_TEST(transposed_convolutions_of_stride_1_are_convolutions)
 {
     check_fused("g (float[2,4,5,6] x) => (float[A,B,C,D] y) { "
@@ -360,6 +391,7 @@ int main(void)
     tcase_add_test(all, large_blocks_around_depthwise_run_in_strips);
     tcase_add_test(all, transposed_convolutions_take_in_what_follows);
     tcase_add_test(all, transposed_convolutions_of_stride_1_are_convolutions);
+    tcase_add_test(all, convolutions_over_three_axes_are_those_over_two);
     tcase_add_test(all, spelled_activations_are_seen);
     suite_add_tcase(suite, all);
     return run_suite(suite);

@@ -59,6 +59,19 @@ START_TEST(maps_of_one_axis_keep_their_channels_last)
 }
 END_TEST
 
+START_TEST(maps_of_which_an_axis_goes_and_comes_keep_their_channels_last)
+{
+    check_fused("g (float[2,4,1,12] x) => (float[A,B,C,D] y) { "
+                "a = Conv <pads = [0,1,0,1]> (x, w0) two = Constant <value_ints = [2]> () "
+                "s = Squeeze(a, two) m = MaxPool <kernel_shape = [3]> (s) u = Unsqueeze(m, two) "
+                "b = Conv (u, w1) last = Constant <value_ints = [-1]> () v = Unsqueeze(m, last) "
+                "c = Conv (v, w2) "
+                "d = Transpose <perm = [0,1,3,2]> (c) y = Add(b, d) }",
+                LIST("8,4,1,3", "5,8,1,2", "5,8,2,1"), DIMS(2, 4, 1, 12),
+                WANT({"FusedConv", 3}, {"Squeeze", 1}, {"Unsqueeze", 2}));
+}
+END_TEST
+
 START_TEST(linear_resize_slice_pad_and_reduce)
 {
     check_fused("g (float[1,4,6,5] x) => (float[A,B] y) { "
@@ -159,6 +172,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_test(all, maps_between_convolutions);
     tcase_add_test(all, maps_of_one_axis_keep_their_channels_last);
+    tcase_add_test(all, maps_of_which_an_axis_goes_and_comes_keep_their_channels_last);
     tcase_add_test(all, linear_resize_slice_pad_and_reduce);
     tcase_add_test(all, sizes_of_maps_with_their_channels_last);
     tcase_add_test(all, channels_are_shuffled_where_they_lie);

@@ -347,7 +347,7 @@ static void check_convolution_with(struct ox_env *env, const struct ox_integer *
                                    struct ox_conv c)
 {
     const bool zeros = dice_between(d, 0, 1);
-    const bool depthwise = c.groups > 1 && c.groups == c.in_channels && c.groups == c.out_channels;
+    const bool taken = ox_integer_conv_takes_zeros(t, &c);
     const size_t k = c.in_channels / c.groups * c.kernel[0] * c.kernel[1];
     struct numbers x = numbers_new(d, c.out_channels, zeros);
     const size_t pixels = c.batch * c.in[0] * c.in[1];
@@ -361,11 +361,11 @@ static void check_convolution_with(struct ox_env *env, const struct ox_integer *
     struct guarded packed = guarded_new(d, (ox_integer_conv_packed(t, &c, form) + 3) / 4, false);
     struct guarded work = guarded_new(
         d, ox_integer_conv_work(t, env, &c, x.a_signed, end.weight_zero != NULL) / 4, false);
-    ox_integer_conv_pack(t, env, &c, form, w.at, x.w_signed, depthwise ? end.weight_zero : NULL,
+    ox_integer_conv_pack(t, env, &c, form, w.at, x.w_signed, taken ? end.weight_zero : NULL,
                          packed.at);
     ox_integer_sums(c.out_channels, k, w.at, x.w_signed, 1, k, x.offset);
     ox_integer_offsets(c.out_channels, k, x.offset, x.za, end.weight_zero, x.bias, x.offset);
-    if (depthwise)
+    if (taken)
         end.weight_zero = NULL;
     ox_integer_conv_run(t, env, &c, packed.at, in.at, x.a_signed, x.za - (x.a_signed ? 128 : 0),
                         out.at, &end, work.at);
@@ -454,6 +454,36 @@ START_TEST(convolutions_of_upright_rows_are_exact)
 }
 END_TEST
 
+/* Groups of few channels and columns, about what abreast() takes, in lines about its stretches. */
+static struct ox_conv groups_conv(struct dice *d)
+{
+    static const size_t few[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    struct ox_conv c = {.batch = dice_between(d, 1, 2), .groups = dice_between(d, 2, 24)};
+    c.in_channels = c.groups * few[dice_between(d, 0, 7)];
+    c.out_channels = c.groups * few[dice_between(d, 0, 7)];
+    for (unsigned axis = 0; axis < 2; axis++) {
+        c.kernel[axis] = dice_between(d, 1, 4);
+        c.stride[axis] = dice_between(d, 1, 2);
+        c.dilation[axis] = dice_between(d, 1, 2);
+        const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
+        c.pad[axis] = dice_between(d, 0, reach - 1);
+        c.out[axis] = dice_between(d, 1, axis == 0 || dice_between(d, 0, 3) ? 9 : 70);
+        const size_t span = (c.out[axis] - 1) * c.stride[axis] + reach;
+        c.in[axis] = span > 2 * c.pad[axis] ? span - 2 * c.pad[axis] : 1;
+    }
+    c.in_pixel = c.in_channels + dice_between(d, 0, 1) * dice_between(d, 0, 5);
+    c.out_pixel = c.out_channels + dice_between(d, 0, 1) * dice_between(d, 0, 5);
+    return c;
+}
+
+START_TEST(convolutions_of_small_groups_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 71};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    check_convolution(t, &d, groups_conv(&d));
+}
+END_TEST
+
 START_TEST(convolutions_of_many_taps_are_exact)
 {
     struct dice d = {(uint64_t)_i * 67};
@@ -500,8 +530,9 @@ static struct ox_conv lines_conv(struct dice *d)
                         .in_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5),
                         .out_pixel = channels + dice_between(d, 0, 1) * dice_between(d, 0, 5)};
     const bool usual = dice_between(d, 0, 1);
+    const size_t side = dice_between(d, 0, 1) ? 3 : 5;
     for (unsigned axis = 0; axis < 2; axis++) {
-        c.kernel[axis] = usual ? 3 : dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
+        c.kernel[axis] = usual ? side : dice_between(d, 1, dice_between(d, 0, 3) ? 5 : 9);
         c.stride[axis] = dice_between(d, 1, usual || dice_between(d, 0, 3) ? 2 : 5);
         c.dilation[axis] = usual || dice_between(d, 0, 2) ? 1 : dice_between(d, 2, 6);
         const size_t reach = (c.kernel[axis] - 1) * c.dilation[axis] + 1;
@@ -723,6 +754,7 @@ int main(void)
     tcase_add_loop_test(tc, convolutions_by_threads_are_exact, 0, 120);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_upright_rows_are_exact, 0, OTHERS);
+    tcase_add_loop_test(tc, convolutions_of_small_groups_are_exact, 0, 300);
     tcase_add_loop_test(tc, convolutions_of_many_taps_are_exact, 0, 100);
     tcase_add_loop_test(tc, depthwise_lines_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, a_right_side_that_lies_as_it_is_gives_exact_products, 0, 400);

@@ -239,6 +239,24 @@ static enum ox_status numbers_of(const char *text, double values[3])
     return status;
 }
 
+START_TEST(members_of_an_object_are_found_by_name)
+{
+    static const char *const keys[] = {"a", "b", "absent"};
+    static const char text[] =
+        "{\"x\": {\"a\": 7}, \"b\": -1.50e3, \"a\": \"two\\n\\u00e9\", \"absent\": null}";
+    struct ox_strbuf values[3] = {0};
+    ck_assert_int_eq(ox_json_members(text, sizeof text - 1, 3, keys, values, NULL), OX_OK);
+    ck_assert_str_eq(values[0].data, "two\n\xC3\xA9");
+    ck_assert_str_eq(values[1].data, "-1.50e3");
+    ck_assert_ptr_null(values[2].data);
+    ck_assert_int_eq(ox_json_members("[1]", 3, 3, keys, values, NULL), OX_INPUT);
+    ck_assert_int_eq(ox_json_members("{} {}", 5, 3, keys, values, NULL), OX_INPUT);
+    ck_assert_int_eq(ox_json_members("{\"a\": \"cut", 10, 3, keys, values, NULL), OX_INPUT);
+    for (size_t i = 0; i < 3; i++)
+        ox_strbuf_release(&values[i]);
+}
+END_TEST
+
 START_TEST(numbers_of_a_file_are_found_by_name)
 {
     double v[3];
@@ -270,6 +288,7 @@ int main(void)
     tcase_add_test(tests, floats_of_usual_size_are_printed_as_by_trial);
     tcase_add_test(tests, every_float_reads_back);
     tcase_add_test(tests, numbers_are_read_whole_or_not_at_all);
+    tcase_add_test(tests, members_of_an_object_are_found_by_name);
     tcase_add_test(tests, numbers_of_a_file_are_found_by_name);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

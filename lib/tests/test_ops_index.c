@@ -437,15 +437,20 @@ END_TEST
 START_TEST(unique_of_many)
 {
     enum { N = 1500 };
-    static const enum ox_dtype types[] = {OX_FLOAT32, OX_INT64, OX_INT64, OX_UINT8, OX_INT16};
+    static const enum ox_dtype types[] = {OX_FLOAT32, OX_INT64,   OX_INT64,   OX_UINT8,
+                                          OX_INT16,   OX_FLOAT64, OX_FLOAT64, OX_INT32};
     static const double special[] = {NAN, INFINITY, -INFINITY, 0, -0.0};
     static double x[N];
     const enum ox_dtype type = types[_i];
     for (size_t i = 0; i < N; i++) {
         const double any = (double)(i * 7919 % 97);
-        x[i] = type == OX_FLOAT32 ? (i % 7 == 6 ? special[i / 7 % 5] : any / 4 - 9)
-               : type == OX_UINT8 ? any
-                                  : (any - 50) * (_i == 2 ? 0x1p40 : 1);
+        const double many = (double)(i * 7919 % 1200);
+        x[i] = _i == 5              ? (i % 9 ? any : -0.0)
+               : _i == 6            ? 1 + many * 0x1p-40 /* the same upper halves */
+               : _i == 7            ? many - 600
+               : type == OX_FLOAT32 ? (i % 7 == 6 ? special[i / 7 % 5] : any / 4 - 9)
+               : type == OX_UINT8   ? any
+                                    : (any - 50) * (_i == 2 ? 0x1p40 : 1);
     }
     struct one_op *op = one_op_new("", "Unique", 11);
     one_op_in(op, type, "1500", x, N);
@@ -658,7 +663,7 @@ int main(void)
     tcase_add_loop_test(tests, topk_of_any_size, 0, 8);
     tcase_add_loop_test(tests, topk_of_close_and_far_numbers, 0, 64);
     tcase_add_test(tests, unique_by_element_and_by_slice);
-    tcase_add_loop_test(tests, unique_of_many, 0, 5);
+    tcase_add_loop_test(tests, unique_of_many, 0, 8);
     tcase_add_test(tests, nonzero_of_any_rank);
     tcase_add_loop_test(tests, nonzero_of_lines_of_any_length, 0, 40);
     tcase_add_test(tests, range_counts_without_overflow);

@@ -171,6 +171,22 @@ START_TEST(einsum_diagonal_trace_and_order)
     RUN_OK(op, 1);
     ONE_OP_OUT(op, 0, OX_FLOAT32, "", 0, 12);
     one_op_free(op);
+    op = einsum("ijk->ki", OX_FLOAT32, "2x3x4"); /* turned sums */
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "4x2", 0, 12, 48, 15, 51, 18, 54, 21, 57);
+    one_op_free(op);
+    op = einsum("ijk->kj", OX_INT32, "2x3x4");
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_INT32, "4x3", 0, 12, 20, 28, 14, 22, 30, 16, 24, 32, 18, 26, 34);
+    one_op_free(op);
+    op = einsum("bii->b", OX_FLOAT64, "5x2x2");
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT64, "5", 0, 3, 11, 19, 27, 35);
+    one_op_free(op);
+    op = einsum("iji->j", OX_FLOAT32, "3x2x3");
+    RUN_OK(op, 1);
+    ONE_OP_OUT(op, 0, OX_FLOAT32, "2", 0, 0 + 7 + 14, 3 + 10 + 17);
+    one_op_free(op);
     op = einsum("ba", OX_UINT16, "2x3");
     RUN_OK(op, 1);
     ONE_OP_OUT(op, 0, OX_UINT16, "3x2", 0, 0, 3, 1, 4, 2, 5);

@@ -134,6 +134,45 @@ START_TEST(transposes_on_either_side_of_a_reshape_are_one)
 }
 END_TEST
 
+START_TEST(transposes_on_either_side_of_axes_of_one_are_one)
+{
+    becomes(HEAD "g (float[N,1,5,16] x) => (float[A,B,C] y) <int64[1] a = {2}> { t = Transpose "
+                 "<perm = [0,3,1,2]> (x) s = Squeeze(t, a) y = Transpose <perm = [0,2,1]> (s) }",
+            "Reshape", 4, SHAPE(2, 1, 5, 16));
+    becomes(HEAD "g (float[N,5,16] x) => (float[A,B,C,D] y) <int64[1] a = {-1}> { t = Transpose "
+                 "<perm = [0,2,1]> (x) u = Unsqueeze(t, a) y = Transpose <perm = [0,2,3,1]> (u) }",
+            "Reshape", 3, SHAPE(2, 5, 16));
+    becomes(HEAD "g (float[N,5,16,1] x) => (float[A,B,C] y) <int64[1] a = {-1}> { t = Transpose "
+                 "<perm = [0,2,1,3]> (x) s = Squeeze(t, a) y = Transpose <perm = [0,2,1]> (s) }",
+            "Reshape", 4, SHAPE(2, 5, 16, 1));
+}
+END_TEST
+
+#define CONV(rest)                                                                                 \
+    HEAD "g (float[N,2,1,6] x) => (float[N,C,L] y) <float[2,2,1,2] w = {1, -2, 3, 0.5, 1, 2, -1, " \
+         "4}, float[2,2,1,2] v = {2, 1, 0.5, -1, 3, 1, 1, -2}, float[1,2,1] b = {1, -3}, "         \
+         "int64[1] two = {2}> { c = Conv(x, w) s = Squeeze(c, two) " rest " }"
+
+/* Convolutions over one axis as those over two. */
+START_TEST(a_convolution_takes_what_follows_its_squeeze)
+{
+    becomes(CONV("t = Add(b, s) y = Relu(t)"), "Conv Relu Squeeze", 4, SHAPE(2, 2, 1, 6));
+    becomes(CONV("t = Sub(b, s) y = Tanh(t)"), "Conv Sub Tanh Squeeze", 4, SHAPE(2, 2, 1, 6));
+    becomes(CONV("t = Add(s, b) r = Relu(t) u = Unsqueeze(r, two) d = Conv(u, v) "
+                 "y = Squeeze(d, two)"),
+            "Conv Relu Conv Squeeze", 4, SHAPE(2, 2, 1, 6));
+}
+END_TEST
+
+START_TEST(what_follows_a_squeeze_of_channels_or_with_other_users_stays)
+{
+    becomes(CONV("t = Add(s, b) y = Mul(t, s)"), "Conv Squeeze Add Mul", 4, SHAPE(2, 2, 1, 6));
+    becomes(HEAD "g (float[N,2,6] x) => (float[N,L] y) <float[1,2,2] w = {1, -2, 3, 0.5}, int64[1] "
+                 "one = {1}> { c = Conv(x, w) s = Squeeze(c, one) y = Relu(s) }",
+            "Conv Squeeze Relu", 3, SHAPE(2, 2, 6));
+}
+END_TEST
+
 START_TEST(transposes_stay_where_short_runs_or_mixed_axes_would_move)
 {
     becomes(TURNS("-1, 8, 2, 2, 3", "0,1,3,4,2"), "Transpose Reshape Transpose", 4,
@@ -169,6 +208,9 @@ int main(void)
     tcase_add_test(all, what_widens_both_inputs_keeps_the_expanded_one);
     tcase_add_test(all, quantizing_what_was_dequantized_is_nothing);
     tcase_add_test(all, transposes_on_either_side_of_a_reshape_are_one);
+    tcase_add_test(all, transposes_on_either_side_of_axes_of_one_are_one);
+    tcase_add_test(all, a_convolution_takes_what_follows_its_squeeze);
+    tcase_add_test(all, what_follows_a_squeeze_of_channels_or_with_other_users_stays);
     tcase_add_test(all, transposes_stay_where_short_runs_or_mixed_axes_would_move);
     tcase_add_test(all, zero_states_are_left_out);
     suite_add_tcase(suite, all);

@@ -1,3 +1,4 @@
 echo 'no model at all' > text.onnx
 : > empty.onnx
-onnxtool check -f json text.onnx empty.onnx missing.onnx .
+mkdir folder
+onnxtool check -f json text.onnx empty.onnx missing.onnx folder

@@ -6,6 +6,7 @@ model='<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] x) => (float[N,3] 
   t = Concat<axis=0>(m, three)  y = Reshape(r, t) }'
 commands="check --full --lint m.onnxtxt
 check -f sarif digits.onnx
+check --log ../log --resume m.onnxtxt other.onnxtxt
 check --target onnxruntime=1.14 --min-target m.onnxtxt
 dump digits.onnx
 dump -f tensors digits.onnx
@@ -20,6 +21,7 @@ optimize --fp16 m.onnxtxt -o out
 convert-opset m.onnxtxt --to 11 -o out
 parity m.onnxtxt other.onnxtxt --random 1 --bisect
 diff m.onnxtxt other.onnxtxt
+external-data strip digits.onnx -o out --threshold 16
 external-data pack digits.onnx -o out --threshold 16
 ops Conv --opset 11
 help run"

@@ -401,7 +401,7 @@ bool ox_adapt_by_casts(struct ox_adapt *c, bool *done)
         }
         enum ox_dtype by = carrier(elem, param->allowed);
         bool unsafe = wraps(c->node->op_type) && by != OX_INT64 && by != OX_INT32;
-        if (elem == OX_FLOAT16 || elem == OX_BFLOAT16)
+        if (ox_dtype_is_half(elem))
             unsafe = false;
         if (by == OX_UNDEFINED || unsafe || !ox_type_set_has(cast->inputs[0].allowed, 't', elem))
             return true;

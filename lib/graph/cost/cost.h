@@ -27,6 +27,10 @@ const struct ox_stored *ox_cost_init(const struct ox_value *value);
 /* The tensor that a Constant node holds; NULL: it is none, or holds numbers or strings. */
 const struct ox_stored *ox_cost_constant(const struct ox_node *node);
 
+/* ---- weight_list.c ---- */
+
+const struct ox_stored *ox_weight_list_stored(const struct ox_weight_list *list, size_t i);
+
 /* ---- costs.c ---- */
 
 struct ox_graph_cost {

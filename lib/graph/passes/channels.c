@@ -5,17 +5,12 @@
 
 #include "graph/match.h"
 
-bool ox_is_real(enum ox_dtype dtype)
-{
-    return dtype == OX_FLOAT32 || dtype == OX_FLOAT64 || dtype == OX_FLOAT16 ||
-           dtype == OX_BFLOAT16;
-}
-
 bool ox_channel_vector(struct ox_rewrite *rw, const struct ox_value *value, int64_t channels,
                        double *out)
 {
     const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
-    if (!stored || !ox_is_real(stored->dtype) || stored->rank != 1 || stored->dims[0] != channels)
+    if (!stored || !ox_dtype_is_real(stored->dtype) || stored->rank != 1 ||
+        stored->dims[0] != channels)
         return false;
     const struct ox_tensor *tensor = ox_rw_const(rw, value);
     if (tensor)
@@ -28,7 +23,7 @@ const double *ox_channel_const(struct ox_rewrite *rw, const struct ox_value *val
 {
     const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
     size_t count;
-    if (!stored || !ox_is_real(stored->dtype) || rank < 2 || (int)stored->rank > rank ||
+    if (!stored || !ox_dtype_is_real(stored->dtype) || rank < 2 || (int)stored->rank > rank ||
         !ox_dims_count(stored->rank, stored->dims, &count) ||
         (count != 1 && count != (size_t)channels))
         return NULL;

@@ -4,8 +4,6 @@
 
 #include "graph/pass.h"
 
-/* Whether elements are of a type that weights have: float32, float64, float16, bfloat16. */
-bool ox_is_real(enum ox_dtype dtype);
 /* A constant vector of `channels` elements, written to out. false: it is none, or is not real. */
 bool ox_channel_vector(struct ox_rewrite *rw, const struct ox_value *value, int64_t channels,
                        double *out);

@@ -24,11 +24,13 @@ static bool is_map(struct ox_twins *l, const struct ox_value *value)
     return rank_of(l, value) && ox_dtype_of_value(l->rw, value) == OX_FLOAT32;
 }
 
-/* Or of 8-bit codes, which have kernels for two axes of pixels alone. */
+/* Or of 8-bit codes, which have two axes of pixels at the most. */
 static bool is_any_map(struct ox_twins *l, const struct ox_value *value)
 {
+    enum { MOST_RANK = 4 };
     const enum ox_dtype dtype = value ? ox_dtype_of_value(l->rw, value) : OX_UNDEFINED;
-    return is_map(l, value) || (rank_of(l, value) == 4 && (dtype == OX_UINT8 || dtype == OX_INT8));
+    const bool codes = dtype == OX_UINT8 || dtype == OX_INT8;
+    return is_map(l, value) || (codes && rank_of(l, value) && rank_of(l, value) <= MOST_RANK);
 }
 
 /* The place of an axis among the twin's; -1: it is none. */
@@ -55,23 +57,29 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
-/* Whether a pointwise convolution stands alone between planes and has as many outputs as inputs or more: how it goes is decided by how
- * many pixels there are then. */
+/* Whether a convolution stands alone between planes that has a filter for each of a few, or is pointwise and has as many outputs as inputs or more:
+ * how it goes is decided by how many pixels there are then. */
 static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
                             const struct ox_stored *weights)
 {
+    enum { FEW_FILTERS = 4 };
     size_t n_strides, n_pads;
     const int64_t *strides = ox_attr_ints(node, "strides", &n_strides);
     const int64_t *pads = ox_attr_ints(node, "pads", &n_pads);
-    bool plain = !ox_attr_int(node, "transposed", 0) && ox_attr_int(node, "group", 1) == 1;
+    if (ox_attr_int(node, "transposed", 0) || ox_twins_is_last(l, node->inputs[0]) ||
+        ox_rw_n_uses(l->rw, node->outputs[0]) > 0)
+        return false;
+    if (weights->dims[1] == 1 && weights->dims[0] <= FEW_FILTERS &&
+        ox_attr_int(node, "group", 1) == weights->dims[0])
+        return true;
+    bool plain = ox_attr_int(node, "group", 1) == 1;
     for (unsigned d = 2; d < weights->rank; d++)
         plain = plain && weights->dims[d] == 1;
     for (size_t i = 0; strides && i < n_strides; i++)
         plain = plain && strides[i] == 1;
     for (size_t i = 0; pads && i < n_pads; i++)
         plain = plain && pads[i] == 0;
-    return plain && weights->dims[1] <= weights->dims[0] && !ox_twins_is_last(l, node->inputs[0]) &&
-           ox_rw_n_uses(l->rw, node->outputs[0]) == 0;
+    return plain && weights->dims[1] <= weights->dims[0];
 }
 
 static bool convert_conv(struct ox_twins *l, struct ox_node *node)
@@ -89,8 +97,9 @@ static bool convert_conv(struct ox_twins *l, struct ox_node *node)
     bool dilated = false;
     for (size_t i = 0; dilations && i < n; i++)
         dilated |= dilations[i] != 1;
-    bool planes = !ox_twins_is_last(l, node->inputs[IN_X]) && !dilated && weights->dims[1] <= FEW &&
-                  ox_attr_int(node, "group", 1) == 1 && !ox_attr_int(node, "transposed", 0);
+    bool planes = rank < 5 && !ox_twins_is_last(l, node->inputs[IN_X]) && !dilated &&
+                  weights->dims[1] <= FEW && ox_attr_int(node, "group", 1) == 1 &&
+                  !ox_attr_int(node, "transposed", 0);
     if (!planes)
         ox_rw_set_input(l->rw, node, IN_X, ox_twins_last(l, node->inputs[IN_X], node));
     if (residual)
@@ -106,6 +115,7 @@ static bool convert_pool(struct ox_twins *l, struct ox_node *node)
 {
     const struct ox_value *second = node->n_outputs > 1 ? node->outputs[1] : NULL;
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
+        rank_of(l, node->inputs[0]) > 4 ||
         (second && (ox_rw_n_uses(l->rw, second) || ox_rw_is_pinned(l->rw, second))) ||
         ox_attr_int(node, "storage_order", 0))
         return false;
@@ -140,7 +150,7 @@ static struct ox_value *turn_constant(struct ox_twins *l, struct ox_value *value
         return NULL;
     if (n == 1)
         return value;
-    int64_t dims[OX_TWINS_RANK_MAX] = {1, 1, 1, 1}, turned[OX_TWINS_RANK_MAX];
+    int64_t dims[OX_TWINS_RANK_MAX] = {1, 1, 1, 1, 1}, turned[OX_TWINS_RANK_MAX];
     for (unsigned d = 0; d < stored->rank; d++)
         dims[rank - stored->rank + d] = stored->dims[d];
     for (unsigned d = 0; d < rank; d++)
@@ -259,7 +269,7 @@ static bool convert_slice(struct ox_twins *l, struct ox_node *node)
     if (!ox_twins_is_last(l, node->inputs[0]) || ox_node_opset(node) < 10 || !ox_input(node, 1) ||
         !ox_const_ints(l->rw, node->inputs[1], &n_starts) || n_starts > rank)
         return false;
-    static const int64_t all[OX_TWINS_RANK_MAX] = {0, 1, 2, 3};
+    static const int64_t all[OX_TWINS_RANK_MAX] = {0, 1, 2, 3, 4};
     const int64_t *axes = all;
     n = n_starts;
     if (ox_input(node, 3))
@@ -322,6 +332,30 @@ static bool convert_reduce(struct ox_twins *l, struct ox_node *node)
     if (keep)
         return move_through(l, node);
     ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    return true;
+}
+
+/* An axis of pixels goes or comes, between one and two of them. */
+static bool convert_squeeze(struct ox_twins *l, struct ox_node *node)
+{
+    const bool comes = ox_is_op(node, "Unsqueeze"), by_input = ox_input(node, 1) != NULL;
+    const unsigned rank = rank_of(l, node->inputs[0]), out = comes ? rank + 1 : rank - 1;
+    int64_t at;
+    size_t n;
+    const int64_t *axes =
+        by_input ? ox_const_ints(l->rw, node->inputs[1], &n) : ox_attr_ints(node, "axes", &n);
+    if (!ox_twins_is_last(l, node->inputs[0]) || out < OX_TWINS_RANK_MIN ||
+        out > OX_TWINS_RANK_MAX || !axes || n != 1)
+        return false;
+    at = place_of(comes ? out : rank, axes[0]);
+    if (at < 1 || at + 1 >= (int64_t)(comes ? out : rank))
+        return false;
+    if (by_input)
+        ox_rw_set_input(l->rw, node, 1, ox_rw_ints(l->rw, node->outputs[0]->name, 1, &at));
+    else
+        l->rw->failed |= !ox_node_set_ints(node, "axes", &at, 1);
+    ox_rw_set_input(l->rw, node, 0, ox_twins_last(l, node->inputs[0], node));
+    ox_twins_makes(l, node, 0, out);
     return true;
 }
 
@@ -434,6 +468,8 @@ static bool has_few_channels(struct ox_twins *l, const struct ox_value *map)
 static bool convert_resize(struct ox_twins *l, struct ox_node *node)
 {
     if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]) ||
+        rank_of(l, node->inputs[0]) > 4 ||
+        (rank_of(l, node->inputs[0]) != 4 && !is_map(l, node->inputs[0])) || /* as pools */
         ox_node_opset(node) < 11 || has_few_channels(l, node->inputs[0]))
         return false;
     struct ox_value *by = ox_input(node, 3) ? node->inputs[3] : ox_input(node, 2);
@@ -486,7 +522,8 @@ static bool convert_integer_conv(struct ox_twins *l, struct ox_node *node)
 
 static bool convert_integer_pool(struct ox_twins *l, struct ox_node *node)
 {
-    if (!ox_twins_is_last(l, node->inputs[0]) || !is_any_map(l, node->inputs[0]))
+    /* Codes have kernels for two axes of pixels alone. */
+    if (!ox_twins_is_last(l, node->inputs[0]) || rank_of(l, node->inputs[0]) != 4)
         return false;
     set_int(l, node, "layout", OX_IN_LAST | OX_OUT_LAST);
     return move_through(l, node);
@@ -565,11 +602,13 @@ static const struct rule rules[] = {
     {"Softplus", convert_unary},
     {"Split", convert_split},
     {"Sqrt", convert_unary},
+    {"Squeeze", convert_squeeze},
     {"Sub", convert_broadcast},
     {"Sum", convert_broadcast},
     {"Swish", convert_unary},
     {"Tanh", convert_unary},
     {"Transpose", convert_transpose},
+    {"Unsqueeze", convert_squeeze},
 };
 
 static const struct rule own_rules[] = {

@@ -32,7 +32,7 @@ static const struct ox_stored *own_weights(struct ox_rewrite *rw, const struct o
 {
     const struct ox_value *value = ox_input(node, i);
     const struct ox_stored *stored = value ? ox_rw_stored(rw, value) : NULL;
-    return stored && ox_is_real(stored->dtype) && ox_rw_only_user(rw, value) ? stored : NULL;
+    return stored && ox_dtype_is_real(stored->dtype) && ox_rw_only_user(rw, value) ? stored : NULL;
 }
 
 static bool lay_out(struct ox_rewrite *rw, struct ox_node *node, struct linear *out)

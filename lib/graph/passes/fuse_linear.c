@@ -33,6 +33,14 @@ static bool is_float(struct ox_rewrite *rw, const struct ox_value *value)
     return ox_dtype_of_value(rw, value) == OX_FLOAT32;
 }
 
+/* Over three axes: those of a few channels go from planes to planes (ops/fast/fast_conv.c). */
+static bool is_wide_volume(struct ox_rewrite *rw, const struct ox_node *conv)
+{
+    enum { FEW = 8 };
+    return ox_is_op(conv, "Conv") && ox_attr_int(conv, "group", 1) == 1 &&
+           is_float_const(rw, conv->inputs[1]) && ox_dim_of(rw, conv->inputs[1], 1) >= FEW;
+}
+
 /* Weights that vary are packed at every run. */
 static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
 {
@@ -41,7 +49,7 @@ static void begin_conv(struct ox_rewrite *rw, struct ox_node *node)
         !is_float(rw, weights) || (bias && !is_float(rw, bias)))
         return;
     const int rank = ox_rank_of(rw, weights);
-    if (rank < 3 || rank > 4)
+    if (rank < 3 || rank > 5 || (rank == 5 && !is_wide_volume(rw, node)))
         return;
     struct ox_value *in[N_IN] = {node->inputs[0], weights, bias};
     ox_rw_become(rw, node, "FusedConv", OX_OWN_DOMAIN, in, N_IN);

@@ -138,7 +138,7 @@ static void merge_reduction(struct ox_rewrite *rw, struct ox_node *node)
 bool ox_cast_is_exact(enum ox_dtype from, enum ox_dtype to)
 {
     bool small = from == OX_BOOL || from == OX_INT8 || from == OX_UINT8;
-    return (to == OX_FLOAT32 && (from == OX_FLOAT16 || from == OX_BFLOAT16 || small)) ||
+    return (to == OX_FLOAT32 && (ox_dtype_is_half(from) || small)) ||
            (to == OX_FLOAT64 && (from == OX_FLOAT32 || from == OX_INT32 || small)) ||
            (to == OX_INT64 && (from == OX_INT32 || small)) || (to == OX_INT32 && small);
 }

@@ -1,4 +1,4 @@
-/* A Transpose on either side of a Reshape that takes axes apart or puts neighbours together moves everything twice. Both shapes are
+/* A Transpose on either side of a Reshape (or Squeeze, Unsqueeze) that takes axes apart or puts neighbours together moves everything twice. Both shapes are
  * made of the same finer axes, so one Transpose of these does it, or none: detectors that turn the channels of a head into
  * boxes and values, patches that become a sequence. Only where runs of the last axis stay whole: these are copied fast. */
 #include <string.h>
@@ -18,7 +18,7 @@ struct turns {
     int rank_in, rank_out;
     int perm_in[MOST_RANK], perm_out[MOST_RANK];
     struct part parts[MOST_RANK];
-    int n_parts;
+    int n_parts, n_moved;  /* moved: those that are no axes of one */
     int source[MOST_RANK]; /* parts in the order in which they lie before the first Transpose */
     int result[MOST_RANK]; /* ... and after the second */
 };
@@ -89,20 +89,34 @@ static bool find_parts(struct ox_rewrite *rw, struct turns *t)
             return false;
         }
     }
+    for (; i < t->rank_in && ox_dim_of(rw, x, i) == 1 && t->rank_out; i++)
+        if (!add_part(t, ox_dim_expr(rw, x, i), i, t->rank_out - 1))
+            return false;
+    for (; j < t->rank_out && ox_dim_of(rw, y, j) == 1 && t->rank_in; j++)
+        if (!add_part(t, ox_dim_expr(rw, y, j), t->rank_in - 1, j))
+            return false;
     return i == t->rank_in && j == t->rank_out;
 }
 
+static bool is_one(const struct part *part)
+{
+    int64_t size;
+    return ox_expr_is_int(part->dim, &size) && size == 1;
+}
+
+/* Axes of one lie anywhere: they have no place. */
 static void order_parts(struct turns *t)
 {
     int n = 0;
     for (int axis = 0; axis < t->rank_in; axis++)
         for (int k = 0; k < t->n_parts; k++)
-            if (t->perm_in[t->parts[k].from] == axis)
+            if (t->perm_in[t->parts[k].from] == axis && !is_one(&t->parts[k]))
                 t->source[n++] = k;
+    t->n_moved = n;
     n = 0;
     for (int axis = 0; axis < t->rank_out; axis++)
         for (int k = 0; k < t->n_parts; k++)
-            if (t->parts[k].to == t->perm_out[axis])
+            if (t->parts[k].to == t->perm_out[axis] && !is_one(&t->parts[k]))
                 t->result[n++] = k;
 }
 
@@ -110,16 +124,26 @@ static void order_parts(struct turns *t)
 static bool is_worth(const struct turns *t)
 {
     enum { RUN = 8 };
-    const int last = t->source[t->n_parts - 1];
+    const int last = t->source[t->n_moved - 1];
     int64_t run;
-    return memcmp(t->source, t->result, (size_t)t->n_parts * sizeof *t->source) == 0 ||
-           (last == t->result[t->n_parts - 1] && ox_expr_is_int(t->parts[last].dim, &run) &&
+    return memcmp(t->source, t->result, (size_t)t->n_moved * sizeof *t->source) == 0 ||
+           (last == t->result[t->n_moved - 1] && ox_expr_is_int(t->parts[last].dim, &run) &&
             run >= RUN);
+}
+
+/* The only use of what changes a shape is by the node. */
+static struct ox_node *reshape_before(struct ox_rewrite *rw, const struct ox_node *node)
+{
+    static const char *const names[] = {"Reshape", "Squeeze", "Unsqueeze"};
+    struct ox_node *found = NULL;
+    for (size_t i = 0; i < OX_COUNT(names) && !found; i++)
+        found = ox_made_by(rw, ox_input(node, 0), names[i], true);
+    return found;
 }
 
 static bool read_turns(struct ox_rewrite *rw, struct ox_node *second, struct turns *t)
 {
-    struct ox_node *reshape = ox_made_by(rw, ox_input(second, 0), "Reshape", true);
+    struct ox_node *reshape = reshape_before(rw, second);
     struct ox_node *first =
         reshape ? ox_made_by(rw, ox_input(reshape, 0), "Transpose", true) : NULL;
     if (!first || !ox_input(first, 0) || ox_node_opset(second) < 5)
@@ -131,7 +155,7 @@ static bool read_turns(struct ox_rewrite *rw, struct ox_node *second, struct tur
         !read_perm(rw, second, t->rank_out, t->perm_out) || !find_parts(rw, t))
         return false;
     order_parts(t);
-    return is_worth(t);
+    return t->n_moved > 0 && is_worth(t);
 }
 
 /* The sizes as a target of Reshape; false: there are more than one that are no numbers. */
@@ -171,7 +195,7 @@ static void look_at(struct ox_rewrite *rw, struct ox_node *node)
     int64_t sizes[MOST_RANK], ends[MOST_RANK], perm[MOST_RANK];
     if (!read_turns(rw, node, &t))
         return;
-    const int n = t.n_parts;
+    const int n = t.n_moved;
     for (int i = 0; i < n; i++) {
         before[i] = t.parts[t.source[i]].dim;
         after[i] = t.parts[t.result[i]].dim;

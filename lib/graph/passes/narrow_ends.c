@@ -1,11 +1,6 @@
 /* Float32 inputs of the main graph that are cast to a 16-bit float, and outputs that are cast from one, have that type themselves. */
 #include "graph/match.h"
 
-static bool is_half(int64_t dtype)
-{
-    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16;
-}
-
 static bool is_captured(const struct ox_rewrite *rw, const struct ox_value *value)
 {
     for (size_t g = 0; g < rw->model->n_graphs; g++) {
@@ -69,7 +64,7 @@ static void narrow_input(struct ox_rewrite *rw, struct ox_value *x)
     enum ox_dtype dtype = OX_UNDEFINED;
     for (const struct ox_use *use = ox_rw_uses(rw, x); use && !dtype; use = use->next) {
         int64_t to = ox_is_op(use->node, "Cast") ? ox_attr_int(use->node, "to", 0) : 0;
-        dtype = is_half(to) ? (enum ox_dtype)to : OX_UNDEFINED;
+        dtype = ox_dtype_is_half(to) ? (enum ox_dtype)to : OX_UNDEFINED;
     }
     if (dtype && !x->is_output && may_narrow(rw, x) && narrow(rw, x, dtype))
         widen_for_others(rw, x, x, dtype, rw->graph->nodes[0]);
@@ -80,7 +75,7 @@ static void narrow_output(struct ox_rewrite *rw, struct ox_value *y)
     struct ox_node *cast = y->producer;
     struct ox_value *half = cast && is_cast_to(cast, OX_FLOAT32) ? ox_input(cast, 0) : NULL;
     enum ox_dtype dtype = half ? ox_dtype_of_value(rw, half) : OX_UNDEFINED;
-    if (!is_half((int64_t)dtype) || y->is_input || ox_rw_gone(rw, cast) || !may_narrow(rw, y) ||
+    if (!ox_dtype_is_half(dtype) || y->is_input || ox_rw_gone(rw, cast) || !may_narrow(rw, y) ||
         !narrow(rw, y, dtype))
         return;
     widen_for_others(rw, y, half, dtype, cast);
@@ -96,7 +91,7 @@ static void drop_casts(struct ox_rewrite *rw, struct ox_graph *graph)
         const struct ox_value *y = x && node->n_outputs ? node->outputs[0] : NULL;
         const struct ox_value *end = !y ? NULL : x->is_input ? x : y->is_output ? y : NULL;
         enum ox_dtype dtype = end && end->type ? end->type->elem : OX_UNDEFINED;
-        if (is_half((int64_t)dtype) && is_cast_to(node, dtype) &&
+        if (ox_dtype_is_half(dtype) && is_cast_to(node, dtype) &&
             (end == x || ox_dtype_of_value(rw, x) == dtype))
             ox_rw_bypass(rw, node, node->inputs[0]);
     }

@@ -4,8 +4,8 @@
 
 #include "graph/match.h"
 
-/* Maps have one axis of pixels or two. */
-enum { OX_TWINS_RANK_MIN = 3, OX_TWINS_RANK_MAX = 4 };
+/* Maps have one axis of pixels to three. */
+enum { OX_TWINS_RANK_MIN = 3, OX_TWINS_RANK_MAX = 5 };
 
 struct ox_twins {
     struct ox_rewrite *rw;

@@ -16,15 +16,10 @@ struct widener {
     size_t n_values, n_nodes; /* that were there at first */
 };
 
-static bool is_half_type(enum ox_dtype dtype)
-{
-    return dtype == OX_FLOAT16 || dtype == OX_BFLOAT16;
-}
-
 static bool is_half(struct ox_rewrite *rw, const struct ox_value *value)
 {
     const struct ox_type *type = value ? ox_rw_type(rw, value) : NULL;
-    return type && type->kind == OX_TYPE_TENSOR && is_half_type(type->elem);
+    return type && type->kind == OX_TYPE_TENSOR && ox_dtype_is_half(type->elem);
 }
 
 /* Or nobody knows its type: only what makes it decides. */
@@ -41,9 +36,9 @@ static bool makes_half(const struct ox_node *node)
 {
     for (size_t i = 0; i < node->n_attrs; i++) {
         const struct ox_attr *attr = &node->attrs[i];
-        if (attr->type == OX_ATTR_INT && (attr->i == OX_FLOAT16 || attr->i == OX_BFLOAT16))
+        if (attr->type == OX_ATTR_INT && ox_dtype_is_half(attr->i))
             return true;
-        if (attr->type == OX_ATTR_TENSOR && attr->tensor && is_half_type(attr->tensor->dtype))
+        if (attr->type == OX_ATTR_TENSOR && attr->tensor && ox_dtype_is_half(attr->tensor->dtype))
             return true;
     }
     return false;
@@ -55,8 +50,8 @@ static bool mentions_half(const struct ox_graph *graph)
         const struct ox_value *value = graph->values[i];
         while (value->outer)
             value = value->outer;
-        if ((value->type && is_half_type(value->type->elem)) ||
-            (value->init && is_half_type(value->init->dtype)))
+        if ((value->type && ox_dtype_is_half(value->type->elem)) ||
+            (value->init && ox_dtype_is_half(value->init->dtype)))
             return true;
     }
     for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -77,7 +72,7 @@ static const struct ox_stored *stored_halves(const struct ox_rewrite *rw,
     const struct ox_attr *attr = maker ? ox_node_attr(maker, "value") : NULL;
     if (!stored && attr && attr->type == OX_ATTR_TENSOR && !attr->ref)
         stored = attr->tensor;
-    return stored && is_half_type(stored->dtype) ? stored : NULL;
+    return stored && ox_dtype_is_half(stored->dtype) ? stored : NULL;
 }
 
 /* The float32 that a cast makes a half of; NULL: it is made otherwise, or of nothing, which is told when it runs. */

@@ -64,4 +64,5 @@ void ox_compute_avx512(struct ox_compute *t)
     t->winograd_out[OX_WINOGRAD_STRIDED] = winograd_out_strided;
     t->transpose = transpose_floats;
     t->depthwise = depthwise_with_half;
+    ox_pool_planes_avx512(t);
 }

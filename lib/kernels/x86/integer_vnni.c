@@ -117,10 +117,12 @@ static inline __attribute__((always_inline)) void end_rows(const struct ox_integ
 #pragma GCC unroll 4
         for (unsigned k = 0; k < IP; k++) {
             const unsigned at = i + k / parts < rows ? i + k / parts : i;
-            whole[k] = near_of(&e, floats_of(sum[at][k % parts], NULL), scale[k % parts]);
+            whole[k] = k < together * parts
+                           ? near_of(&e, floats_of(sum[at][k % parts], NULL), scale[k % parts])
+                           : _mm512_setzero_si512();
         }
         const __m512i bytes = _mm512_permutexvar_epi32(order, bytes_of(&e, whole));
-        if (parts == IP) {
+        if (together == 1) {
             _mm512_mask_storeu_epi8(out, mask, bytes);
             continue;
         }

@@ -236,7 +236,7 @@ static void infer_gather_packed(struct ox_infer *c)
     const struct ox_expr *const *in;
     const enum ox_dtype dtype = ox_rule_dtype_attr(c, "output_dtype");
     const int64_t width = ox_infer_int_attr(c, "K", 0);
-    if (dtype == OX_FLOAT32 || dtype == OX_FLOAT16 || dtype == OX_BFLOAT16)
+    if (dtype == OX_FLOAT32 || ox_dtype_is_half(dtype))
         ox_infer_set_dtype(c, 0, dtype);
     else if (dtype != OX_UNDEFINED)
         ox_infer_conflict(c, "output_dtype is %s", ox_dtype_name(dtype));

@@ -68,9 +68,7 @@ static enum ox_status feed_no_past(struct ox_run *r, const struct ox_generation 
                                "input '%.128s' of its decoder does not tell the heads and their "
                                "size: [2, batch, heads, past, size]",
                                value->name);
-        const bool wide = r->oracle && (type->elem == OX_FLOAT16 || type->elem == OX_BFLOAT16 ||
-                                        type->elem == OX_FLOAT32);
-        OX_TRY(ox_run_tensor(r, wide ? OX_FLOAT64 : type->elem, PAST_RANK, dims, &past, err));
+        OX_TRY(ox_run_tensor(r, ox_run_dtype(r, type->elem), PAST_RANK, dims, &past, err));
         OX_TRY(ox_decoder_give(d, i, past, err));
     }
     return OX_OK;

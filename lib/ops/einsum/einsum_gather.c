@@ -21,6 +21,8 @@ static inline void walk_next(const struct walk *w, size_t *at, size_t *offset)
     }
 }
 
+enum { ABREAST = 8 }; /* sums at a time of what does not lie side by side */
+
 #define T float
 #define NAME(x) x##_f32
 #include "ops/einsum/einsum_tmpl.h"
@@ -125,6 +127,56 @@ static void sum_runs(enum ox_dtype work, const struct walk *outer, const struct 
     }
 }
 
+/* The sum over `inner`, in the order of `outer`. */
+static void sum(enum ox_dtype work, const struct walk *outer, const struct walk *inner,
+                const void *data, void *out)
+{
+    if (work == OX_FLOAT32)
+        gather_f32(outer, inner, data, out);
+    else if (work == OX_FLOAT64)
+        gather_f64(outer, inner, data, out);
+    else if (work == OX_UINT32)
+        gather_u32(outer, inner, data, out);
+    else
+        gather_u64(outer, inner, data, out);
+}
+
+/* The label, not the last, whose neighbours in the operand are neighbours; outer->n: none. */
+static unsigned find_lanes(const struct walk *outer)
+{
+    unsigned d = 0;
+    while (d < outer->n && (d + 1 == outer->n || outer->stride[d] != 1 || outer->size[d] == 1))
+        d++;
+    return d;
+}
+
+/* sum() with that label last, so that its sums go side by side, then turned to where it belongs. */
+static enum ox_status sum_turned(struct ox_run *r, const struct ox_einsum *e,
+                                 const struct walk *outer, const struct walk *inner, unsigned label,
+                                 const void *data, void *out, struct ox_error *err)
+{
+    void *sums = ox_run_work(r, outer->count + 1, ox_dtype_size(e->work), err);
+    if (!sums)
+        return OX_NO_MEMORY;
+    struct walk turned = *outer, back = *outer;
+    const unsigned behind = outer->n - 1 - label;
+    memmove(turned.size + label, turned.size + label + 1, behind * sizeof *turned.size);
+    memmove(turned.stride + label, turned.stride + label + 1, behind * sizeof *turned.stride);
+    turned.size[outer->n - 1] = outer->size[label];
+    turned.stride[outer->n - 1] = outer->stride[label];
+    sum(e->work, &turned, inner, data, sums);
+    back.stride[label] = 1;
+    size_t pitch = outer->size[label];
+    for (unsigned d = outer->n; d-- > 0;) {
+        if (d == label)
+            continue;
+        back.stride[d] = pitch;
+        pitch *= outer->size[d];
+    }
+    move(e, &back, sums, out);
+    return OX_OK;
+}
+
 enum ox_status ox_einsum_gather(struct ox_run *r, const struct ox_einsum *e,
                                 const struct ox_einsum_operand *op, const unsigned char *labels,
                                 unsigned n, void *out, const void **result, struct ox_error *err)
@@ -155,14 +207,10 @@ enum ox_status ox_einsum_gather(struct ox_run *r, const struct ox_einsum *e,
         move(e, &outer, op->data, out);
     else if (run > 1)
         sum_runs(e->work, &outer, &inner, run, op->data, out);
-    else if (e->work == OX_FLOAT32)
-        gather_f32(&outer, &inner, op->data, out);
-    else if (e->work == OX_FLOAT64)
-        gather_f64(&outer, &inner, op->data, out);
-    else if (e->work == OX_UINT32)
-        gather_u32(&outer, &inner, op->data, out);
+    else if (find_lanes(&outer) < outer.n)
+        OX_TRY(sum_turned(r, e, &outer, &inner, find_lanes(&outer), op->data, out, err));
     else
-        gather_u64(&outer, &inner, op->data, out);
+        sum(e->work, &outer, &inner, op->data, out);
     *result = out;
     return OX_OK;
 }

@@ -46,9 +46,12 @@ static enum ox_status set_mask(struct ox_run *r, struct ox_heads *h, bool *fits,
 /* What a query must not look at is left out here, but 0 times infinity is no number in the standard's function. Where its place alone hides
  * a key that is none of those a cache held before. */
 static bool hides_numbers_alone(const struct ox_heads *h, const struct ox_tensor *k,
-                                const struct ox_tensor *v)
+                                const struct ox_tensor *v, const struct ox_tensor *mask)
 {
     if (h->queries == 1 || (!h->mask && !h->causal))
+        return true;
+    if (h->mask && !h->causal && mask->dtype == OX_FLOAT32 && mask->n < k->n &&
+        ox_fast_finite(mask->n, mask->data)) /* it hides nothing */
         return true;
     if (!h->mask)
         return ox_fast_finite(k->n, k->data) && ox_fast_finite(v->n, v->data);
@@ -97,7 +100,7 @@ enum ox_status ox_fast_attention(struct ox_run *r, struct ox_error *err)
         dims[2] = q->dims[2];
         dims[3] = (int64_t)h.v_depth;
     }
-    if (!hides_numbers_alone(&h, k, v))
+    if (!hides_numbers_alone(&h, k, v, ox_run_in(r, 3)))
         return ox_fast_cache_decline(r);
     h.y_at.row = flat ? h.heads * h.v_depth : h.v_depth;
     h.y_at.head = flat ? h.v_depth : h.queries * h.v_depth;

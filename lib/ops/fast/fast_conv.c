@@ -5,14 +5,17 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/convolve_filter.h"
 #include "kernels/convolve_planes.h"
 #include "kernels/convolve_volume.h"
+#include "kernels/sizes.h"
 #include "ops/conv.h"
 #include "ops/fast/fast.h"
 
 enum { AXES = 6 };
 
 struct padded {
+    const struct ox_compute *t;
     const struct ox_window *w;
     size_t dims[AXES], planes, plane;
     size_t stride, phase; /* along a line, which has `stride` phases of so many elements */
@@ -24,7 +27,10 @@ struct padded {
 static bool find_padded(const struct ox_plain_conv *cv, struct padded *p)
 {
     const struct ox_window *w = &cv->w;
-    *p = (struct padded){.w = w, .plane = 1, .planes = cv->images * cv->groups * cv->in_group};
+    *p = (struct padded){.t = ox_compute(ox_cpu()),
+                         .w = w,
+                         .plane = 1,
+                         .planes = cv->images * cv->groups * cv->in_group};
     p->stride = (size_t)w->stride[w->n - 1];
     for (unsigned d = 0; d < w->n; d++) {
         int64_t reach = (w->out[d] - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
@@ -42,18 +48,42 @@ static bool find_padded(const struct ox_plain_conv *cv, struct padded *p)
     return p->plane < SIZE_MAX / 64 / (p->planes + 1);
 }
 
-/* n elements of a line, the first at place `at` of the padded one. */
+static void deal_two(const float *x, size_t n, float *restrict even, float *restrict odd)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        even[i] = x[2 * i];
+        odd[i] = x[2 * i + 1];
+    }
+    if (n % 2)
+        even[n / 2] = x[n - 1];
+}
+
+/* Elements [from, end) of a line, the first of which is at place `at` of the padded one. */
+static void copy_elements(const struct padded *p, const float *x, size_t at, size_t from,
+                          size_t end, float *y)
+{
+    for (size_t i = from; i < end; i++)
+        y[(at + i) % p->stride * p->phase + (at + i) / p->stride] = x[i];
+}
+
+/* n elements of a line, the first at place `at` of the padded one. Whole strides of them lie like a matrix that is turned. */
 static void copy_line(const struct padded *p, const float *x, size_t at, size_t n, float *y)
 {
     if (p->stride == 1) {
         memcpy(y + at, x, n * sizeof *y);
         return;
     }
-    for (size_t first = 0; first < p->stride && first < n; first++) {
-        float *to = y + (at + first) % p->stride * p->phase + (at + first) / p->stride;
-        for (size_t i = first; i < n; i += p->stride)
-            *to++ = x[i];
+    if (p->stride == 2) {
+        deal_two(x, n, y + at % 2 * p->phase + at / 2, y + (at + 1) % 2 * p->phase + (at + 1) / 2);
+        return;
     }
+    const size_t before = ox_least((p->stride - at % p->stride) % p->stride, n);
+    const size_t strides = (n - before) / p->stride;
+    copy_elements(p, x, at, 0, before, y);
+    if (strides)
+        p->t->transpose(strides, p->stride, x + before, p->stride, y + (at + before) / p->stride,
+                        p->phase);
+    copy_elements(p, x, at, before + strides * p->stride, n, y);
 }
 
 /* Copies what of a plane lies in the padded one; the rest is zero. */
@@ -115,11 +145,73 @@ static bool reads_in_place(const struct ox_window *w)
     return true;
 }
 
+static const float *framed_plane(const void *arg, size_t plane, float *room)
+{
+    const struct padded *p = arg;
+    copy_plane(p, p->x + plane * p->w->n_in, room);
+    return room;
+}
+
+static const float *whole_plane(const void *arg, size_t plane, float *room)
+{
+    const struct padded *p = arg;
+    (void)room;
+    return p->y + plane * p->plane;
+}
+
+/* All planes with their padding, for what shares one out by lines. */
+static enum ox_status frame_all(struct ox_run *r, struct padded *p, struct ox_error *err)
+{
+    p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
+    if (!p->y)
+        return OX_NO_MEMORY;
+    memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
+    ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+    return OX_OK;
+}
+
+/* Each plane by a filter of its own. */
+static enum ox_status filter(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
+                             const struct ox_epilogue *end, struct ox_error *err)
+{
+    enum { MANY = 8 };
+    const struct ox_window *w = &cv->w;
+    const struct ox_compute *t = ox_compute(ox_cpu());
+    const bool many = p->planes >= MANY;
+    struct ox_filter_conv c = {.planes = p->planes,
+                               .filters = cv->groups,
+                               .width = (size_t)w->out[w->n - 1],
+                               .taps = w->taps,
+                               .weights = cv->weights,
+                               .bias = cv->bias,
+                               .end = end,
+                               .frame = many ? framed_plane : whole_plane,
+                               .arg = p,
+                               .room = many ? p->plane : 0,
+                               .y = cv->y};
+    c.lines = w->n_out / c.width;
+    size_t *taps = ox_run_scratch(r, c.taps, sizeof *taps, err);
+    size_t *lines = ox_run_scratch(r, c.lines, sizeof *lines, err);
+    float *work = ox_run_work(r, ox_filter_conv_work(r->env, &c) + 1, sizeof *work, err);
+    if (!taps || !lines || !work)
+        return OX_NO_MEMORY;
+    grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
+    grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+    c.tap = taps;
+    c.line = lines;
+    if (!many)
+        OX_TRY(frame_all(r, p, err));
+    ox_filter_conv_run(t, r->env, &c, work);
+    return ox_env_poll(r->env, err);
+}
+
 static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
                                const struct ox_epilogue *end, struct ox_error *err)
 {
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
+    if (cv->in_group == 1 && cv->out_group == 1)
+        return filter(r, cv, p, end, err);
     struct ox_plane_conv c = {.rows = cv->out_group,
                               .channels = cv->in_group,
                               .taps = w->taps,
@@ -147,11 +239,7 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
         c.x = p->x;
         c.ends = true;
     } else {
-        p->y = ox_run_work(r, p->planes * p->plane + OX_PLANE_SLACK, sizeof *p->y, err);
-        if (!p->y)
-            return OX_NO_MEMORY;
-        memset(p->y + p->planes * p->plane, 0, OX_PLANE_SLACK * sizeof *p->y);
-        ox_fast_spread(r->env, p->planes, 1, 0.3 * (double)p->plane, copy_task, p);
+        OX_TRY(frame_all(r, p, err));
         grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
         grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
         c.x = p->y;
@@ -204,6 +292,22 @@ static enum ox_status run_volume(struct ox_run *r, const struct ox_plain_conv *c
     return ox_env_poll(r->env, err);
 }
 
+/* Whether outputs read their own place of an axis alone. */
+static bool is_plain_axis(const struct ox_window *w, unsigned d)
+{
+    return w->kernel[d] == 1 && w->stride[d] == 1 && w->before[d] == 0 && w->in[d] == w->out[d];
+}
+
+/* Two such axes behind the others are one, whose lines are longer. */
+static void join_axes(struct ox_window *w)
+{
+    while (w->n > 1 && is_plain_axis(w, w->n - 1) && is_plain_axis(w, w->n - 2)) {
+        w->n--;
+        w->in[w->n - 1] *= w->in[w->n];
+        w->out[w->n - 1] *= w->out[w->n];
+    }
+}
+
 enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0), *w = ox_fast_in(r, 1), *b = ox_run_in(r, 2);
@@ -222,6 +326,8 @@ enum ox_status ox_fast_conv(struct ox_run *r, struct ox_error *err)
     const bool is_volume = find_volume(cv, &volume);
     /* A pixel times one factor is no sum: the plain form scales. */
     const bool scales = cv->out_group < 4 && cv->in_group * cv->w.taps == 1;
+    if (!is_volume)
+        join_axes(&cv->w);
     if (!is_volume && (scales || !find_padded(cv, &p)))
         return OX_UNSUPPORTED;
     struct ox_tensor *y;

@@ -294,6 +294,25 @@ static void pool_lined(void *arg, size_t i, size_t slot)
     }
 }
 
+/* Units are blocks of planes that the processor has a kernel for. */
+struct planes {
+    struct ox_pools *p;
+    struct ox_pool_plane plane;
+    size_t together;
+};
+
+static void pool_planes(void *arg, size_t i, size_t slot)
+{
+    const struct planes *job = arg;
+    struct ox_pools *p = job->p;
+    const size_t in = p->y.in * p->x.in, out = p->y.out * p->x.out;
+    const size_t from = i * job->together, to = ox_least(from + job->together, p->volumes);
+    for (size_t plane = from; plane < to; plane++)
+        if (!p->t->pool_plane[p->max](&job->plane, p->in + plane * in, p->out + plane * out,
+                                      p->work + slot * p->slot))
+            pool_volume(p, plane, slot);
+}
+
 static float *count_taps(struct ox_run *r, const struct ox_pools *p, bool padded,
                          struct ox_error *err)
 {
@@ -318,6 +337,68 @@ static bool is_whole(const struct ox_window *w)
     return true;
 }
 
+/* Work of every slot, and the output. */
+static enum ox_status make_room(struct ox_run *r, struct ox_pools *p, const struct ox_window *w,
+                                struct ox_error *err)
+{
+    const struct ox_tensor *x = ox_run_in(r, 0);
+    p->work = ox_run_work(r, ox_slots(r->env) * p->slot, sizeof *p->work, err);
+    if (!p->work)
+        return OX_NO_MEMORY;
+    struct ox_tensor *y;
+    int64_t dims[5] = {x->dims[0], x->dims[1]};
+    memcpy(dims + 2, w->out, w->n * sizeof *dims);
+    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
+    p->out = y->data;
+    return OX_OK;
+}
+
+static double work_of(const struct ox_pools *p)
+{
+    const double in = (double)(p->z.in * p->y.in * p->x.in);
+    const double out = (double)(p->z.out * p->y.out * p->x.out);
+    const double taps = (double)(p->x.kernel + p->y.kernel * p->z.kernel);
+    return 4 * (double)p->volumes * (in + out) * taps;
+}
+
+static enum ox_status run_planes(struct ox_run *r, struct ox_pools *p, const struct ox_window *w,
+                                 struct ox_error *err)
+{
+    struct planes job = {.p = p, .together = BLOCK / (p->y.in * p->x.in) + 1};
+    OX_TRY(ox_pool_plane_init(r, p, &job.plane, err));
+    const size_t own = ox_pool_plane_work(&job.plane);
+    p->slot = ox_round_up(p->slot > own ? p->slot : own, OX_SLOT_APART / sizeof *p->work);
+    OX_TRY(make_room(r, p, w, err));
+    ox_spread(r->env, (p->volumes - 1) / job.together + 1, work_of(p), pool_planes, &job);
+    return ox_env_poll(r->env, err);
+}
+
+static enum ox_status run_volumes(struct ox_run *r, struct ox_pools *p, const struct ox_window *w,
+                                  struct ox_error *err)
+{
+    const size_t volumes = p->volumes, in = p->z.in * p->y.in * p->x.in;
+    struct lined lined = {.p = p, .volumes = volumes};
+    struct narrow blocks = {.p = p, .planes = volumes};
+    const bool by_lines = ox_pool_has_lines(p, &lined.line, &lined.flat);
+    const bool narrow = !by_lines && ox_pool_is_narrow(p);
+    if (!by_lines && !narrow && is_whole(w))
+        return (p->max ? ox_fast_global_max : ox_fast_global_average)(r, err);
+    if (by_lines && lined.flat)
+        p->slot += p->y.in * p->x.in + 2 * flat_edge(p);
+    p->slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p->slot, OX_SLOT_APART / sizeof *p->work);
+    OX_TRY(make_room(r, p, w, err));
+    if (by_lines) {
+        lined.together = BLOCK / in + 1;
+        ox_spread(r->env, (volumes - 1) / lined.together + 1, work_of(p), pool_lined, &lined);
+    } else if (narrow) {
+        blocks.together = ox_pool_narrow_planes(p);
+        ox_spread(r->env, (volumes - 1) / blocks.together + 1, work_of(p), pool_narrow, &blocks);
+    } else {
+        ox_spread(r->env, volumes, work_of(p), pool_volume, p);
+    }
+    return ox_env_poll(r->env, err);
+}
+
 static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err)
 {
     const struct ox_tensor *x = ox_fast_in(r, 0);
@@ -333,6 +414,11 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
     p.z = w->n > 2 ? axis_of(w, 0) : none;
     p.y = w->n > 1 ? axis_of(w, w->n - 2) : none;
     p.x = axis_of(w, w->n - 1);
+    p.volumes = (size_t)(x->dims[0] * x->dims[1]);
+    if (p.z.kernel == 1 && p.z.stride == 1 && p.z.out == p.z.in) {
+        p.volumes *= p.z.in;
+        p.z = none;
+    }
     if (!w->n_out || !fits(&p.z) || !fits(&p.y) || !fits(&p.x) ||
         p.z.kernel * p.y.kernel > OX_POOL_TAPS)
         return OX_UNSUPPORTED;
@@ -343,35 +429,9 @@ static enum ox_status run_pools(struct ox_run *r, bool max, struct ox_error *err
                                    : p.row;
     if (!max && !(p.counts = count_taps(r, &p, ox_run_int(r, "count_include_pad", 0) != 0, err)))
         return OX_NO_MEMORY;
-    const size_t volumes = (size_t)(x->dims[0] * x->dims[1]);
-    struct lined lined = {.p = &p, .volumes = volumes};
-    const bool by_lines = ox_pool_has_lines(&p, &lined.line, &lined.flat);
-    const bool narrow = !by_lines && ox_pool_is_narrow(&p);
-    if (!by_lines && !narrow && is_whole(w))
-        return (max ? ox_fast_global_max : ox_fast_global_average)(r, err);
-    if (by_lines && lined.flat)
-        p.slot += p.y.in * p.x.in + 2 * flat_edge(&p);
-    p.slot = narrow ? OX_POOL_NARROW_WORK : ox_round_up(p.slot, OX_SLOT_APART / sizeof *p.work);
-    p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);
-    if (!p.work)
-        return OX_NO_MEMORY;
-    struct ox_tensor *y;
-    int64_t dims[5] = {x->dims[0], x->dims[1]};
-    memcpy(dims + 2, w->out, w->n * sizeof *dims);
-    OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, dims, &y, err));
-    p.out = y->data;
-    const double work = (double)(x->n + y->n) * (double)(p.x.kernel + p.y.kernel * p.z.kernel) * 4;
-    struct narrow blocks = {.p = &p, .planes = volumes};
-    if (by_lines) {
-        lined.together = BLOCK / (x->n / volumes) + 1;
-        ox_spread(r->env, (volumes - 1) / lined.together + 1, work, pool_lined, &lined);
-    } else if (narrow) {
-        blocks.together = ox_pool_narrow_planes(&p);
-        ox_spread(r->env, (volumes - 1) / blocks.together + 1, work, pool_narrow, &blocks);
-    } else {
-        ox_spread(r->env, volumes, work, pool_volume, &p);
-    }
-    return ox_env_poll(r->env, err);
+    if (p.z.in == 1 && p.z.out == 1 && p.z.kernel == 1 && ox_pool_has_planes(&p))
+        return run_planes(r, &p, w, err);
+    return run_volumes(r, &p, w, err);
 }
 
 enum ox_status ox_fast_max_pool(struct ox_run *r, struct ox_error *err)

@@ -25,6 +25,7 @@ struct ox_pools {
     const struct ox_compute *t;
     struct ox_pool_axis z, y, x;
     bool max;
+    size_t volumes;
     const float *in,
         *counts; /* counts: taps of a window along each axis, z, y, then x; NULL: max */
     float *out, *work;
@@ -58,5 +59,11 @@ bool ox_pool_has_lines(const struct ox_pools *p, struct ox_pool_line *line, bool
 bool ox_pool_by_lines(const struct ox_pools *p, const struct ox_pool_line *line, size_t total,
                       const float *const *rows, size_t n, size_t lines, size_t step, float taps,
                       float *out);
+
+/* Pools of planes by the processor's kernel for whole ones, of p that has no depth: whether it may be used. OX_NO_MEMORY, with the
+ * message in err. */
+bool ox_pool_has_planes(const struct ox_pools *p);
+enum ox_status ox_pool_plane_init(struct ox_run *r, const struct ox_pools *p,
+                                  struct ox_pool_plane *plane, struct ox_error *err);
 
 #endif

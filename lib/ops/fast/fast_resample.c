@@ -1,5 +1,7 @@
 /* Resize of float32 between more than two points an axis, antialiased or cubic, where two neighbouring axes alone change: what the
  * reference kernel computes, a row of the output at a time. */
+#include <string.h>
+
 #include "kernels/dense.h"
 #include "ops/fast/fast.h"
 #include "ops/resize.h"
@@ -71,6 +73,8 @@ static void mix_full_line(const struct planes *p, const double *line, float *out
         mix_full(f, p->out[1], 4, 1, line, out);
     else if (p->inner == 1)
         mix_full(f, p->out[1], f->taps, 1, line, out);
+    else if (p->inner == 3 && f->taps == 4)
+        mix_full(f, p->out[1], 4, 3, line, out);
     else if (p->inner == 3)
         mix_full(f, p->out[1], f->taps, 3, line, out);
     else
@@ -148,9 +152,23 @@ static size_t put_last(size_t taps, int64_t *index, double *weight)
     return used;
 }
 
-static enum ox_status make_filter(struct ox_run *r, const struct ox_resize *z, unsigned axis,
-                                  struct filter *f, struct ox_error *err)
+/* Gives taps without a weight parts of the first one's: halves, which add up to it exactly. */
+static void share_first(size_t taps, size_t used, int64_t *index, double *weight)
 {
+    const size_t more = taps - used;
+    memmove(index + more + 1, index + 1, (used - 1) * sizeof *index);
+    memmove(weight + more + 1, weight + 1, (used - 1) * sizeof *weight);
+    for (size_t t = more; t > 0; t--) {
+        weight[0] /= 2;
+        index[t] = index[0];
+        weight[t] = weight[0];
+    }
+}
+
+static enum ox_status make_filter(struct ox_run *r, const struct ox_resize *z, unsigned axis,
+                                  bool along, struct filter *f, struct ox_error *err)
+{
+    enum { CUBIC = 4 };
     const struct ox_resample_axis *a = &z->axes[axis];
     size_t n;
     if (ox_resample_is_identity(&z->how, a))
@@ -169,6 +187,10 @@ static enum ox_status make_filter(struct ox_run *r, const struct ox_resize *z, u
         int64_t *of = index + x * f->taps;
         const bool outside = of[0] < 0;
         used[x] = outside ? 0 : put_last(f->taps, of, weight + x * f->taps);
+        if (along && f->taps == CUBIC && used[x] > 0 && used[x] < CUBIC) {
+            share_first(CUBIC, used[x], of, weight + x * CUBIC);
+            used[x] = CUBIC;
+        }
         f->full &= used[x] == f->taps;
     }
     f->index = index;
@@ -208,7 +230,7 @@ enum ox_status ox_fast_resample(struct ox_run *r, const struct ox_resize *z, str
     for (unsigned k = 0; k < 2; k++) {
         p.in[k] = (size_t)x->dims[h + k];
         p.out[k] = (size_t)dims[h + k];
-        OX_TRY(make_filter(r, z, h + k, &p.filter[k], err));
+        OX_TRY(make_filter(r, z, h + k, k == 1, &p.filter[k], err));
     }
     p.slot = ((p.in[1] + 1) * p.inner + 7) / 8 * 8;
     p.work = ox_run_work(r, ox_slots(r->env) * p.slot, sizeof *p.work, err);

@@ -1,4 +1,4 @@
-/* FusedConv: Conv over one or two axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
+/* FusedConv: Conv over one to three axes with what follows it, in either layout. Inputs: data, weights (OIHW), bias (O), scale (O,
  * multiplies the sum before the bias), residual (of the output's shape and layout, added before the activation, with the attribute
  * `residual_last` behind it). With the attribute `transposed` it is ConvTranspose (weights IOHW). With `join_channels` the output has
  * so many of them, its own from `join_at` on, and the others of a sixth input, in whose memory it is made (without one they are not
@@ -14,29 +14,32 @@
 #include "ops/fast/fast.h"
 #include "ops/fused/fused.h"
 #include "ops/fused/fused_steps.h"
+#include "ops/fused/fused_volume.h"
 #include "ops/infer.h"
 #include "ops/window.h"
 
-enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED, IN_GATE };
+enum { IN_X, IN_WEIGHTS, IN_BIAS, IN_SCALE, IN_RESIDUAL, IN_JOINED, IN_GATE, MOST_RANK = 5 };
 
 /* What stays with the node: how, the weights' shape, and the packed weights and the bias behind it. */
 struct packed_conv {
     enum ox_conv_way way;
     bool planes; /* the weights are as they were: planes become planes (ox_conv_planes()) */
     unsigned rank;
-    int64_t dims[4]; /* of the weights */
+    int64_t dims[MOST_RANK]; /* of the weights */
     float *weights;
     float *bias; /* NULL: none */
 };
 
 struct job {
-    struct ox_conv c;
+    struct ox_conv c; /* over two axes, whatever the node's */
+    struct ox_slices slices;
+    size_t images, in_pixels, out_pixels; /* of the node; pixels of an image */
     const struct ox_compute *table;
     const struct ox_window *window;
     unsigned rank;
     bool in_last, out_last;
-    size_t at;       /* channel of the output where its own begin */
-    int64_t dims[4]; /* of the output, in its layout */
+    size_t at;               /* channel of the output where its own begin */
+    int64_t dims[MOST_RANK]; /* of the output, in its layout */
     struct packed_conv *packed;
     struct ox_steps *steps; /* NULL: none */
     struct ox_made made;
@@ -84,7 +87,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     int64_t layout = ox_run_int(r, "layout", 0), groups = ox_run_int(r, "group", 1);
     job->in_last = layout & OX_IN_LAST;
     job->out_last = layout & OX_OUT_LAST;
-    if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > 4)
+    if (!x || x->dtype != OX_FLOAT32 || x->rank != rank || rank < 3 || rank > MOST_RANK)
         return ox_run_fail(r, err, OX_INPUT,
                            "the input's rank is %u, the weights' %u: not the same, or under 3",
                            x ? x->rank : 0, rank);
@@ -116,7 +119,11 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
                           .in_pixel = (size_t)in,
                           .out_pixel = (size_t)out,
                           .transposed = transposed};
-    for (unsigned k = 0; k < 2; k++) {
+    if (rank == 5 && (transposed || groups != 1))
+        return ox_run_fail(r, err, OX_INPUT, "three axes are for one group, not transposed");
+    if (rank == 5)
+        ox_volume_fold(w, c, &job->slices);
+    for (unsigned k = 0; k < 2 && rank < 5; k++) {
         unsigned missing = 4 - rank; /* 1-D has height 1 */
         bool is = k >= missing;
         unsigned d = is ? k - missing : 0;
@@ -127,6 +134,9 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
         c->in[k] = is ? (size_t)w->in[d] : 1;
         c->out[k] = is ? (size_t)w->out[d] : 1;
     }
+    job->images = (size_t)shape->dims[0];
+    job->in_pixels = w->n_in;
+    job->out_pixels = w->n_out;
     job->window = w;
     job->rank = rank;
     job->dims[0] = shape->dims[0];
@@ -139,8 +149,9 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
 
 static bool is_planar(const struct job *job)
 {
-    return !job->in_last && !job->c.transposed && job->c.groups == 1 && job->c.in_channels <= 4 &&
-           job->c.dilation[0] == 1 && job->c.dilation[1] == 1 && ox_conv_lines_fit(&job->c);
+    return !job->in_last && job->rank < 5 && !job->c.transposed && job->c.groups == 1 &&
+           job->c.in_channels <= 4 && job->c.dilation[0] == 1 && job->c.dilation[1] == 1 &&
+           ox_conv_lines_fit(&job->c);
 }
 
 static bool reads_in_place(const struct ox_conv *c)
@@ -151,6 +162,14 @@ static bool reads_in_place(const struct ox_conv *c)
     return true;
 }
 
+/* Whether each of a few planes, which fill no vector, has a filter of its own. */
+static bool is_filters(const struct ox_conv *c)
+{
+    enum { FEW = 4, WIDE = 14 };
+    return c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
+           c->out[1] >= WIDE;
+}
+
 /* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
  * leave tiles of planes half empty; weights that vary are read as they are, though, where they would have to be packed. */
 static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool constant)
@@ -159,17 +178,30 @@ static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool c
     const struct ox_conv *c = &job->c;
     const bool many = c->out[0] * c->out[1] >= MANY;
     const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
-    return !job->in_last && !job->out_last && !c->transposed && c->groups == 1 &&
-           c->in_channels > 0 && !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
-           ((many && reads_in_place(c)) || (few_taps && (many || !constant)));
+    return !job->in_last && !job->out_last && !c->transposed && c->in_channels > 0 &&
+           !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
+           (is_filters(c) ||
+            (c->groups == 1 && ((many && reads_in_place(c)) || (few_taps && (many || !constant)))));
+}
+
+/* The weights of the convolution over two axes. */
+static const float *folded_weights(struct ox_run *r, const struct job *job, const float *weights,
+                                   struct ox_error *err)
+{
+    if (!job->slices.taps)
+        return weights;
+    float *turned = ox_run_work(r, ox_run_in(r, IN_WEIGHTS)->n, sizeof *turned, err);
+    if (turned)
+        ox_volume_turn_weights(&job->slices, &job->c, weights, turned);
+    return turned;
 }
 
 /* The sizes that the packed weights stand for, and the block that holds them: the node's, or until the kernel returns. */
 static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct ox_error *err)
 {
     const struct ox_tensor *weights = ox_run_in(r, IN_WEIGHTS), *bias = ox_run_in(r, IN_BIAS);
-    if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > 4)
-        return ox_run_fail(r, err, OX_INPUT, "the weights are no float32 of rank 3 or 4");
+    if (!weights || weights->dtype != OX_FLOAT32 || weights->rank < 3 || weights->rank > MOST_RANK)
+        return ox_run_fail(r, err, OX_INPUT, "the weights are no float32 of rank 3 to 5");
     OX_TRY(read_sizes(r, weights->dims, weights->rank, job, err));
     OX_TRY(ox_fused_check_list(r, IN_BIAS, (int64_t)job->c.out_channels, "bias", err));
     OX_TRY(ox_fused_check_list(r, IN_SCALE, (int64_t)job->c.out_channels, "scale", err));
@@ -191,6 +223,8 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     const float *from = block ? ox_fused_scaled(r, weights, ox_run_in(r, IN_SCALE),
                                                 c.transposed ? c.groups : 0, err)
                               : NULL;
+    if (from && !planes)
+        from = folded_weights(r, job, from, err);
     if (!from)
         return OX_NO_MEMORY;
     struct packed_conv *packed = job->packed = block;
@@ -254,10 +288,12 @@ static const float *input_of(struct ox_run *r, struct job *job, struct ox_error 
         return make_all(r, job, err);
     if (job->in_last || job->c.planar)
         return x->data;
+    const size_t channels =
+        job->slices.taps ? job->c.in_channels / job->slices.taps : job->c.in_channels;
     float *turned = ox_run_work(r, x->n, sizeof(float), err);
     if (turned)
-        ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.in_channels,
-                        job->c.in[0] * job->c.in[1], x->data, turned, job->c.in_channels);
+        ox_maps_to_nhwc(job->table, r->env, job->images, channels, job->in_pixels, x->data, turned,
+                        channels);
     return turned;
 }
 
@@ -281,8 +317,8 @@ static enum ox_status residual_of(struct ox_run *r, struct job *job, const struc
     float *turned = ox_run_work(r, residual->n, sizeof(float), err);
     if (!turned)
         return OX_NO_MEMORY;
-    ox_maps_to_nhwc(job->table, r->env, job->c.batch, job->c.out_channels,
-                    job->c.out[0] * job->c.out[1], residual->data, turned, job->c.out_channels);
+    ox_maps_to_nhwc(job->table, r->env, job->images, job->c.out_channels, job->out_pixels,
+                    residual->data, turned, job->c.out_channels);
     end->residual = turned;
     return OX_OK;
 }
@@ -308,10 +344,10 @@ static enum ox_status run_planes(struct ox_run *r, const struct job *job,
     if (!cv)
         return OX_NO_MEMORY;
     *cv = (struct ox_plain_conv){.w = *job->window,
-                                 .images = c->batch,
-                                 .groups = 1,
-                                 .in_group = c->in_channels,
-                                 .out_group = c->out_channels,
+                                 .images = job->images,
+                                 .groups = c->groups,
+                                 .in_group = (size_t)job->packed->dims[1],
+                                 .out_group = c->out_channels / c->groups,
                                  .x = ox_run_in(r, IN_X)->data,
                                  .weights = job->packed->weights,
                                  .bias = job->packed->bias,
@@ -343,6 +379,32 @@ static enum ox_status weights_of(struct ox_run *r, const struct job *job, const 
     return OX_OK;
 }
 
+/* As many slices of the output at a time as are put side by side. */
+static enum ox_status run_slices(struct ox_run *r, const struct job *job, const float *weights,
+                                 const float *x, float *out, const struct ox_epilogue *end,
+                                 float *work, struct ox_error *err)
+{
+    const struct ox_slices *s = &job->slices;
+    struct ox_conv c = job->c;
+    const size_t all = s->images * s->out, pixels = c.out[0] * c.out[1];
+    size_t n;
+    if (OX_MUL_OVERFLOWS(s->at_once * c.in[0] * c.in[1], c.in_channels, &n))
+        return ox_run_fail(r, err, OX_LIMIT, "the data is too large");
+    float *beside = ox_run_work(r, n, sizeof *beside, err);
+    if (!beside)
+        return OX_NO_MEMORY;
+    for (size_t i = 0; i < all; i += s->at_once) {
+        struct ox_epilogue own = *end;
+        own.residual = end->residual ? end->residual + i * pixels * end->residual_ld : NULL;
+        c.batch = all - i < s->at_once ? all - i : s->at_once;
+        ox_volume_gather(r->env, s, &c, x, i, c.batch, beside);
+        ox_conv_run(job->table, r->env, job->packed->way, &c, weights, beside,
+                    out + i * pixels * c.out_pixel, &own, work);
+        OX_TRY(ox_env_poll(r->env, err));
+    }
+    return OX_OK;
+}
+
 static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
 {
     struct job job = {.table = ox_compute(ox_cpu()), .packed = ox_run_state(r)};
@@ -370,10 +432,13 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     float *work = ox_run_work(r, n_work, sizeof(float), err);
     if (!x || !out || !work)
         return OX_NO_MEMORY;
-    ox_conv_run(job.table, r->env, job.packed->way, &job.c, weights, x, out, &end, work);
+    if (job.slices.taps)
+        OX_TRY(run_slices(r, &job, weights, x, out, &end, work, err));
+    else
+        ox_conv_run(job.table, r->env, job.packed->way, &job.c, weights, x, out, &end, work);
     if (!job.out_last)
-        ox_maps_to_nchw(job.table, r->env, job.c.batch, job.c.out_channels,
-                        job.c.out[0] * job.c.out[1], out, job.c.out_channels, y->data);
+        ox_maps_to_nchw(job.table, r->env, job.images, job.c.out_channels, job.out_pixels, out,
+                        job.c.out_channels, y->data);
     return ox_env_poll(r->env, err);
 }
 

@@ -41,7 +41,7 @@ static enum ox_status run_pool(struct ox_run *r, enum ox_pool_kind kind, struct 
     struct ox_window *w = ox_run_scratch(r, 1, sizeof *w, err);
     if (!w)
         return OX_NO_MEMORY;
-    if (!x || x->rank != 4 || !(is_narrow(x) && kind == OX_POOL_MAX))
+    if (!is_map(x) || !(is_narrow(x) && kind == OX_POOL_MAX))
         OX_TRY(check_maps(r, x, err));
     OX_TRY(ox_fused_first(r, x, true, &shape, err));
     OX_TRY(ox_window_init(r, shape, NULL, ox_run_int(r, "ceil_mode", 0) != 0, w, err));
@@ -239,7 +239,8 @@ static enum ox_status run_affine(struct ox_run *r, struct ox_error *err)
     struct ox_epilogue end = {.act = OX_ACT_NONE};
     struct ox_fused_row row;
     struct ox_tensor *y;
-    OX_TRY(check_maps(r, x, err));
+    if (!x || x->dtype != OX_FLOAT32 || x->rank < 1)
+        return ox_run_fail(r, err, OX_INPUT, "the data is no float32 with channels");
     if (!scale || !bias || scale->dtype != OX_FLOAT32 || bias->dtype != OX_FLOAT32 ||
         scale->n != channels_of(x) || bias->n != scale->n)
         return ox_run_fail(r, err, OX_INPUT, "scale and bias are not one float32 for each channel");

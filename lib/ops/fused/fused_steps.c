@@ -192,7 +192,7 @@ static void run_stretch(const struct ox_steps *job, size_t from, size_t n, float
     else if (job->part)
         gather(job, from, n, work);
     if (job->table)
-        ox_bytes_look_up_floats(n, job->x_codes + from, job->table, work);
+        job->bytes->look_up_floats(n, job->x_codes + from, job->table, work);
     if (job->from.is)
         dequantize(job, &job->from, job->x_codes + from, n, work);
     for (size_t k = 0; k < job->n_steps; k++) {

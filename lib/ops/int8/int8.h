@@ -109,9 +109,8 @@ enum ox_status ox_int8_average_pool(struct ox_run *r, struct ox_error *err);
 enum ox_status ox_int8_global_average(struct ox_run *r, struct ox_error *err);
 
 struct ox_window;
-/* Greatest codes of windows over [N, H, W, C]. */
-enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x,
-                                const struct ox_window *w, struct ox_tensor *y,
-                                struct ox_error *err);
+/* Greatest codes of windows over [N, H, W, C], or [N, W, C], whose window becomes one of two axes. */
+enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, struct ox_window *w,
+                                struct ox_tensor *y, struct ox_error *err);
 
 #endif

@@ -409,7 +409,7 @@ static void look_up_bytes(void *arg, size_t from, size_t to)
 static void look_up_floats(void *arg, size_t from, size_t to)
 {
     const struct lookup *l = arg;
-    ox_bytes_look_up_floats(to - from, l->x + from, l->table, (float *)l->y + from);
+    l->kernels->look_up_floats(to - from, l->x + from, l->table, (float *)l->y + from);
 }
 
 static enum ox_status run_lookup(struct ox_run *r, struct ox_error *err)

@@ -112,11 +112,6 @@ static const struct ox_integer *kernels(const struct ox_run *r, const struct ox_
     return ox_int8_kernels(r, weights_signed && !deep);
 }
 
-static bool is_depthwise(const struct ox_conv *c)
-{
-    return c->groups > 1 && c->groups == c->in_channels && c->groups == c->out_channels;
-}
-
 /* Whether a weight's zero point is another than that of the form in which weights are packed. */
 static bool has_zeros(const struct ox_run *r, const struct ox_int8_ports *ports)
 {
@@ -187,14 +182,14 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep,
     if (all > bytes)
         OX_TRY(make_pair(r, (struct ox_bytes_pair *)(void *)(block + pair_at), packed, err));
     const bool zeros = ox_int8_weight_zeros(r, job->ports, n, packed->zero);
-    const bool depthwise = is_depthwise(&job->c);
+    const bool taken = ox_integer_conv_takes_zeros(job->table, &job->c);
     /* Sums first: they read the weights as they lie, and bring them near. */
     ox_integer_sums(n, count, weights, packed->is_signed, 1, count, packed->sums);
     ox_integer_conv_pack(job->table, r->env, &job->c, form, weights, packed->is_signed,
-                         zeros && depthwise ? packed->zero : NULL, packed->packed);
-    for (size_t j = 0; depthwise && j < n; j++)
+                         zeros && taken ? packed->zero : NULL, packed->packed);
+    for (size_t j = 0; taken && j < n; j++)
         packed->sums[j] -= (int32_t)count * packed->zero[j];
-    if (!zeros || depthwise)
+    if (!zeros || taken)
         packed->zero = NULL;
     return OX_OK;
 }

@@ -1,7 +1,8 @@
-/* Greatest codes of windows over [N, H, W, C]. Windows that overlap along a line, or pixels of few codes: the rows that a line of outputs
+/* Greatest codes of windows over [N, H, W, C] or [N, W, C]. Windows that overlap along a line, or pixels of few codes: the rows that a line of outputs
  * reaches become one first, the greatest of each place; of a stride of 1 its windows are that row itself, a pixel further on a tap. */
 #include <string.h>
 
+#include "common/compiler.h"
 #include "kernels/bytes.h"
 #include "kernels/dense.h"
 #include "kernels/sizes.h"
@@ -178,16 +179,29 @@ static size_t line_of(const struct ox_window *w)
     return reach > inside ? reach : inside;
 }
 
-enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x,
-                                const struct ox_window *w, struct ox_tensor *y,
-                                struct ox_error *err)
+/* Of one axis as of two, of which the first has one row. */
+static void in_rows(struct ox_window *w)
 {
+    if (w->n != 1)
+        return;
+    int64_t *const of[] = {w->kernel, w->stride, w->dilation, w->before, w->after, w->in, w->out};
+    for (size_t i = 0; i < OX_COUNT(of); i++) {
+        of[i][1] = of[i][0];
+        of[i][0] = of[i] != w->before && of[i] != w->after;
+    }
+    w->n = 2;
+}
+
+enum ox_status ox_int8_max_pool(struct ox_run *r, const struct ox_tensor *x, struct ox_window *w,
+                                struct ox_tensor *y, struct ox_error *err)
+{
+    in_rows(w);
     struct greatest g = {.table = ox_bytes(ox_cpu()),
                          .w = w,
                          .x = x->data,
                          .y = y->data,
                          .flip = x->dtype == OX_INT8 ? 0x80 : 0,
-                         .channels = (size_t)x->dims[3]};
+                         .channels = (size_t)x->dims[x->rank - 1]};
     if (w->kernel[1] > 1 && (w->stride[1] == 1 || g.channels < FEW))
         g.line = line_of(w);
     if (g.line) {
