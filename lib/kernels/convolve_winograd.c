@@ -316,8 +316,8 @@ void ox_winograd_outputs(const struct ox_winograd_job *j, size_t first, size_t n
 static void run_task(void *arg, size_t i, size_t slot)
 {
     const struct ox_winograd_job *j = arg;
-    const size_t first = ox_winograd_group_at(j->tiles, j->groups, j->step, i);
-    const size_t n = ox_winograd_group_at(j->tiles, j->groups, j->step, i + 1) - first;
+    const size_t first = ox_part_at(j->tiles, j->groups, j->step, i);
+    const size_t n = ox_part_at(j->tiles, j->groups, j->step, i + 1) - first;
     float *v = j->work + slot * j->slot;
     float *m = v + ox_winograd_points(j->c, j->tile) * j->in_plane;
     ox_winograd_inputs(j, first, n, 0, ox_winograd_all_cuts(j->c), v);

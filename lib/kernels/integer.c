@@ -193,14 +193,14 @@ static size_t frame_bytes(size_t bytes)
 }
 
 /* A slot's sums, whichever way weights lie: what they were packed for may have been another image. */
-static size_t slot_of(struct ox_integer_core *k, const struct ox_conv *c, bool plain)
+static size_t slot_of(struct ox_integer_core *k, size_t slots, const struct ox_conv *c, bool plain)
 {
-    ox_integer_blocks_plan(k);
+    ox_integer_blocks_plan(k, slots);
     const size_t slot = k->slot;
     if (plain || !ox_integer_upright_can(k->t, c))
         return slot;
     ox_integer_upright_use(k);
-    ox_integer_blocks_plan(k);
+    ox_integer_blocks_plan(k, slots);
     return k->slot > slot ? k->slot : slot;
 }
 
@@ -217,7 +217,8 @@ static size_t work_of(const struct ox_integer *t, const struct ox_env *env, cons
         return SIZE_MAX;
     if (terms > SIZE_MAX / 4)
         return SIZE_MAX;
-    return frame_bytes(bytes) + terms + ox_slots(env) * slot_of(&k, c, plain) * sizeof(int32_t);
+    return frame_bytes(bytes) + terms +
+           ox_slots(env) * slot_of(&k, ox_slots(env), c, plain) * sizeof(int32_t);
 }
 
 size_t ox_integer_plain_work(const struct ox_integer *t, const struct ox_env *env,
@@ -300,7 +301,7 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
     describe_conv(t, c, in_signed, &k);
     if (upright)
         ox_integer_upright_use(&k);
-    ox_integer_blocks_plan(&k);
+    ox_integer_blocks_plan(&k, ox_slots(env));
     if (framed) {
         const size_t held = frame[0] * frame[1] * c->in_channels;
         bytes = frame_bytes(held);

@@ -30,7 +30,27 @@ static size_t by_rows_of(size_t m, size_t mr, size_t wanted)
     return ox_least(wanted, (m + least / 2) / least + (m < least / 2));
 }
 
-void ox_integer_blocks_plan(struct ox_integer_core *k)
+/* Few tasks of odd number, or of uneven rows, leave one of two threads idle at the end. */
+static void make_even(struct ox_integer_core *k, size_t m, size_t cols_most)
+{
+    enum { FEW = 12 };
+    const size_t tasks = k->n_rows * k->n_cols * k->groups, all = ox_round_up(k->n, cols_most);
+    if (tasks >= FEW || k->upright || k->depthwise || k->t->layout == OX_INTEGER_MIXED)
+        return;
+    if (tasks % 2 && k->n_rows > 1) {
+        k->n_rows--;
+    } else if (tasks % 2 && k->n_cols > 1 && m >= 2 * (size_t)k->t->mr) {
+        k->n_rows = 2;
+        if (all == cols_most) {
+            k->n_cols = 1;
+            k->block_cols = ox_round_up(k->n, k->t->panels * k->t->nr);
+        }
+    }
+    if (k->n_rows > 1)
+        k->row_step = 1;
+}
+
+void ox_integer_blocks_plan(struct ox_integer_core *k, size_t slots)
 {
     const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
@@ -49,7 +69,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     const size_t wanted = work < (double)tasks * 4e6 ? (size_t)(work / 4e6) + 1 : tasks;
     size_t cols = (mixed ? ROWS_BLOCK_BYTES : BLOCK_BYTES) / (k->panel / nr + 1) / wide * wide;
     cols = cols < wide ? wide : cols;
-    const size_t strips = (m + mr - 1) / mr;
+    const size_t strips = (m + mr - 1) / mr, cols_most = cols;
     const size_t by_rows = !k->upright  ? by_rows_of(m, mr, wanted)
                            : wanted > 1 ? ox_least(strips, UPRIGHT_TASKS)
                                         : 1;
@@ -58,9 +78,12 @@ void ox_integer_blocks_plan(struct ox_integer_core *k)
     if (by_cols > 1)
         cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, wide));
     k->block_cols = ox_even_part(k->n, cols, wide);
-    k->block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, mr);
+    const size_t block_rows = ox_even_part(m, by_rows ? (m + by_rows - 1) / by_rows : 1, mr);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
-    k->n_rows = m ? (m + k->block_rows - 1) / k->block_rows : 0;
+    k->n_rows = m ? (m + block_rows - 1) / block_rows : 0;
+    k->row_step = mr;
+    if (slots > 1)
+        make_even(k, m, cols_most);
     k->slot = ox_round_up(k->depthwise ? k->groups : k->t->mr * k->block_cols, 16);
     k->wide = k->t->layout != OX_INTEGER_QUADS && !k->depthwise ? 4 * ox_integer_fours(k) : 0;
     k->slot += copied_words(k);

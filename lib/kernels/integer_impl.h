@@ -32,7 +32,8 @@ struct ox_integer_core {
     const uint8_t *residual; /* the image's part; NULL */
     const int32_t *
         terms; /* ox_integer_terms_make(), a group after another; NULL: of each row when it is at hand */
-    size_t block_rows, block_cols, n_rows, n_cols;
+    size_t n_rows, row_step; /* parts of the rows, as ox_part_at() has them */
+    size_t block_cols, n_cols;
     bool slack; /* bytes may be read past a segment's end: the weights there are 0 */
     bool
         joined; /* QUADS: rows are copied, their segments without gaps, so that fewer fours are multiplied */
@@ -73,8 +74,8 @@ static inline int16_t ox_integer_signed(uint8_t byte)
     return (int16_t)((byte ^ 0x80) - 0x80);
 }
 
-/* How outputs are divided into tasks (an image's), and all of them. */
-void ox_integer_blocks_plan(struct ox_integer_core *k);
+/* How outputs are divided into tasks (an image's) for so many threads, and all of them. */
+void ox_integer_blocks_plan(struct ox_integer_core *k, size_t slots);
 void ox_integer_blocks_run(const struct ox_integer_core *k, struct ox_env *env);
 
 void ox_integer_copy(const uint8_t *from, uint8_t flip, size_t n, uint8_t *to);

@@ -48,9 +48,10 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
         cols = ox_least(cols, ox_round_up((k->n + by_cols - 1) / by_cols, nr));
     k->strips = true;
     k->block_cols = ox_even_part(k->n, cols, nr);
-    k->block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
+    const size_t block_rows = ox_even_part(m, (m + by_rows - 1) / by_rows, OX_INTEGER_STRIP);
     k->n_cols = k->n ? (k->n + k->block_cols - 1) / k->block_cols : 0;
-    k->n_rows = (m + k->block_rows - 1) / k->block_rows;
+    k->n_rows = (m + block_rows - 1) / block_rows;
+    k->row_step = OX_INTEGER_STRIP;
     k->later = few && k->n_cols > 1;
     k->copy_row = ox_integer_copy_row(k);
     k->slot = OX_INTEGER_STRIP * CHUNK;

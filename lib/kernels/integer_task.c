@@ -8,11 +8,12 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
 {
     const size_t nr = k->t->nr, blocks = k->n_rows * k->n_cols, group = task / blocks;
     const size_t col0 = task % blocks / k->n_rows * k->block_cols;
-    const size_t m0 = task % k->n_rows * k->block_rows, col = group * k->n + col0;
+    const size_t m = k->rows * k->cols, row = task % k->n_rows, col = group * k->n + col0;
+    const size_t m0 = ox_part_at(m, k->n_rows, k->row_step, row);
     return (struct ox_integer_block){
         .group = group,
         .m0 = m0,
-        .m1 = ox_least(m0 + k->block_rows, k->rows * k->cols),
+        .m1 = ox_part_at(m, k->n_rows, k->row_step, row + 1),
         .cols = ox_least(k->block_cols, k->n - col0),
         .col = col,
         .packed = k->packed + (group * ((k->n + nr - 1) / nr) + col0 / nr) * k->panel,

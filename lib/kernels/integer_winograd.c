@@ -330,8 +330,8 @@ static void output(void *arg, size_t task, size_t slot)
 
 static struct group group_of(const struct job *j, size_t i)
 {
-    const size_t first = ox_winograd_group_at(j->tiles, j->groups, j->step, i);
-    const size_t n = ox_winograd_group_at(j->tiles, j->groups, j->step, i + 1) - first;
+    const size_t first = ox_part_at(j->tiles, j->groups, j->step, i);
+    const size_t n = ox_part_at(j->tiles, j->groups, j->step, i + 1) - first;
     return (struct group){j, first, n, (n + j->rows - 1) / j->rows, j->points};
 }
 

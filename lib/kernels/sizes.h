@@ -22,4 +22,11 @@ static inline size_t ox_even_part(size_t x, size_t most, size_t step)
     return (part + step - 1) / step * step;
 }
 
+/* Where part i of so many of x begins, and at `parts` where the last ends: parts are as equal as steps of `step` allow, and none is longer
+ * than one on average, rounded up to a step. */
+static inline size_t ox_part_at(size_t x, size_t parts, size_t step, size_t i)
+{
+    return ox_least(x, ox_round_up((i * x + parts - 1) / parts, step));
+}
+
 #endif

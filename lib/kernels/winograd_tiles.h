@@ -34,11 +34,4 @@ static inline size_t ox_winograd_length(const struct ox_conv *c, size_t side, si
     return at < end ? ox_least(side, (end - at + apart - 1) / apart) : 0;
 }
 
-/* Where group i of so many of `tiles` tiles begins, and at `groups` where the last ends: groups are as equal as steps of `step` allow, and
- * none has more than the tiles of one on average, rounded up to a step. */
-static inline size_t ox_winograd_group_at(size_t tiles, size_t groups, size_t step, size_t i)
-{
-    return ox_least(tiles, ox_round_up((i * tiles + groups - 1) / groups, step));
-}
-
 #endif

@@ -501,7 +501,7 @@ START_TEST(convolutions_are_exact)
 }
 END_TEST
 
-START_TEST(convolutions_filtered_by_threads_are_exact)
+START_TEST(convolutions_by_threads_are_exact)
 {
     struct dice d = {(uint64_t)_i * 89};
     struct ox_integer t = *integer_table_at((unsigned)_i % n_integer_tables());
@@ -510,8 +510,8 @@ START_TEST(convolutions_filtered_by_threads_are_exact)
     ox_env_set_threads(env, (unsigned)dice_between(&d, 1, 3));
     t.fast_bytes = false;
     t.points_near = (size_t)1 << dice_between(&d, 10, 19);
-    struct ox_conv c = winograd_conv(&d);
-    c.batch += 2;
+    struct ox_conv c = _i % 2 ? winograd_conv(&d) : random_conv(&d, _i % 3 == 0);
+    c.batch += _i % 2 ? 2 : 0;
     check_convolution_with(env, &t, &d, c);
     ox_env_release(env);
 }
@@ -751,7 +751,7 @@ int main(void)
     tcase_add_loop_test(tc, products_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, products_in_several_blocks_are_exact, 0, 20);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
-    tcase_add_loop_test(tc, convolutions_filtered_by_threads_are_exact, 0, 60);
+    tcase_add_loop_test(tc, convolutions_by_threads_are_exact, 0, 120);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_upright_rows_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_small_groups_are_exact, 0, 300);
