@@ -30,10 +30,7 @@ static enum ox_status read_object(struct ox_json_reader *reader, size_t n, const
         if (status == OX_OK)
             status = ox_json_read_skip(reader, token, err);
     }
-    if (status == OX_OK && (status = ox_json_read_next(reader, &token, err)) == OX_OK &&
-        token != OX_JSON_END)
-        status = ox_json_read_fail(reader, err, "something follows the object");
-    return status;
+    return status == OX_OK ? ox_json_read_next(reader, &token, err) : status; /* its end alone */
 }
 
 enum ox_status ox_json_members(const char *text, size_t bytes, size_t n, const char *const *keys,

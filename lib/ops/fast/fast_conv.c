@@ -10,6 +10,7 @@
 #include "kernels/convolve_volume.h"
 #include "kernels/sizes.h"
 #include "ops/conv.h"
+#include "ops/fast/deal.h"
 #include "ops/fast/fast.h"
 
 enum { AXES = 6 };
@@ -48,16 +49,6 @@ static bool find_padded(const struct ox_plain_conv *cv, struct padded *p)
     return p->plane < SIZE_MAX / 64 / (p->planes + 1);
 }
 
-static void deal_two(const float *x, size_t n, float *restrict even, float *restrict odd)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        even[i] = x[2 * i];
-        odd[i] = x[2 * i + 1];
-    }
-    if (n % 2)
-        even[n / 2] = x[n - 1];
-}
-
 /* Elements [from, end) of a line, the first of which is at place `at` of the padded one. */
 static void copy_elements(const struct padded *p, const float *x, size_t at, size_t from,
                           size_t end, float *y)
@@ -74,7 +65,8 @@ static void copy_line(const struct padded *p, const float *x, size_t at, size_t 
         return;
     }
     if (p->stride == 2) {
-        deal_two(x, n, y + at % 2 * p->phase + at / 2, y + (at + 1) % 2 * p->phase + (at + 1) / 2);
+        ox_deal_two(x, n, y + at % 2 * p->phase + at / 2,
+                    y + (at + 1) % 2 * p->phase + (at + 1) / 2);
         return;
     }
     const size_t before = ox_least((p->stride - at % p->stride) % p->stride, n);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/sizes.h"
+#include "ops/fast/deal.h"
 #include "ops/fast/fast_pool.h"
 #include "ops/window.h"
 
@@ -59,20 +60,10 @@ void ox_pool_reduce(const struct ox_pools *p, size_t n, size_t rows, const float
         p->t->pool_sum(&pool);
 }
 
-static void deal_two(const float *row, size_t n, float *restrict even, float *restrict odd)
-{
-    for (size_t k = 0; k < n / 2; k++) {
-        even[k] = row[2 * k];
-        odd[k] = row[2 * k + 1];
-    }
-    if (n % 2)
-        even[n / 2] = row[n - 1];
-}
-
 void ox_pool_deal(const float *row, size_t n, size_t stride, size_t pitch, float *out)
 {
     if (stride == 2) {
-        deal_two(row, n, out, out + pitch);
+        ox_deal_two(row, n, out, out + pitch);
         return;
     }
     for (size_t first = 0; first < stride; first++, out += pitch)
