@@ -85,10 +85,10 @@ static const char *kept(const struct ox_strbuf *text)
     static const char *const key = "text";
     struct ox_strbuf line = {0}, again = {0};
     struct ox_json json;
-    if (!text->len)
-        return "";
     if (text->failed || text->len > MOST_KEPT)
         return NULL;
+    if (!text->len)
+        return "";
     ox_json_init(&json, &line, false);
     ox_json_object(&json);
     cli_json_string(&json, key, text->data);
@@ -134,12 +134,8 @@ enum ox_status batch_log_add(struct cli *cli, const struct batch_log *log,
     put_line(&line, cli, log, record);
     if (line.failed)
         status = cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", log->path);
-    for (size_t at = 0; status == OX_OK && at < line.len;) {
-        const ssize_t n = write(log->fd, line.data + at, line.len - at);
-        if (n < 0 && errno != EINTR)
-            status = cli_fail(cli, OX_IO, "%s: %s", log->path, strerror(errno));
-        at += n > 0 ? (size_t)n : 0;
-    }
+    else if (!cli_write_all(log->fd, line.data, line.len))
+        status = cli_fail(cli, OX_IO, "%s: %s", log->path, strerror(errno));
     ox_strbuf_release(&line);
     return status;
 }
@@ -155,11 +151,7 @@ static int by_model(const void *a_, const void *b_)
 
 static enum ox_status read_text(struct cli *cli, struct batch_log *log)
 {
-    char bytes[65536];
-    ssize_t n;
-    while ((n = read(log->fd, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))
-        ox_strbuf_add(&log->text, bytes, n > 0 ? (size_t)n : 0);
-    if (n < 0)
+    if (!cli_read_all(log->fd, &log->text))
         return cli_fail(cli, OX_INPUT, "%s: %s", log->path, strerror(errno));
     return log->text.failed ? cli_fail(cli, OX_NO_MEMORY, "%s: out of memory", log->path) : OX_OK;
 }

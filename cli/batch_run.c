@@ -38,17 +38,6 @@ struct batch {
 
 /* ---- Files that keep what is printed ----------------------------------------------------------------------------- */
 
-static bool put_all(int to, const char *bytes, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        const ssize_t written = write(to, bytes + at, n - at);
-        if (written < 0 && errno != EINTR)
-            return false;
-        at += written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
 static bool copy_out(int from, int to)
 {
     char bytes[65536];
@@ -56,17 +45,9 @@ static bool copy_out(int from, int to)
     if (lseek(from, 0, SEEK_SET) < 0)
         return false;
     while ((n = read(from, bytes, sizeof bytes)) > 0)
-        if (!put_all(to, bytes, (size_t)n))
+        if (!cli_write_all(to, bytes, (size_t)n))
             return false;
     return n == 0;
-}
-
-static void read_back(int from, struct ox_strbuf *text)
-{
-    char bytes[65536];
-    ssize_t n = lseek(from, 0, SEEK_SET);
-    while (n >= 0 && (n = read(from, bytes, sizeof bytes)) > 0)
-        ox_strbuf_add(text, bytes, (size_t)n);
 }
 
 static bool capture(struct worker *w)
@@ -100,8 +81,8 @@ static bool start(struct batch *b, struct worker *w)
 static bool replay(struct worker *w)
 {
     struct ox_strbuf *results = &w->record.results, *messages = &w->record.messages;
-    const bool good = capture(w) && put_all(w->out, results->data, results->len) &&
-                      put_all(w->err, messages->data, messages->len);
+    const bool good = capture(w) && cli_write_all(w->out, results->data, results->len) &&
+                      cli_write_all(w->err, messages->data, messages->len);
     batch_record_release(&w->record);
     return good;
 }
@@ -136,8 +117,9 @@ static enum ox_status note_end(struct batch *b, struct worker *w, int status)
     if (!b->cli->common.log)
         return OX_OK;
     w->record.seconds = cli_seconds() - w->started;
-    read_back(w->out, &w->record.results);
-    read_back(w->err, &w->record.messages);
+    if (lseek(w->out, 0, SEEK_SET) < 0 || !cli_read_all(w->out, &w->record.results) ||
+        lseek(w->err, 0, SEEK_SET) < 0 || !cli_read_all(w->err, &w->record.messages))
+        w->record.results.failed = true; /* not kept */
     enum ox_status logged = batch_log_add(b->cli, &b->log, &w->record);
     batch_record_release(&w->record);
     return logged;
@@ -165,7 +147,7 @@ static bool print_result(struct batch *b, const struct worker *w)
         return true;
     const char *between = b->any && b->cli->between ? b->cli->between : "";
     b->any = true;
-    return put_all(1, between, strlen(between)) && copy_out(w->out, 1);
+    return cli_write_all(1, between, strlen(between)) && copy_out(w->out, 1);
 }
 
 /* The status with that exit code. */

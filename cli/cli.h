@@ -127,6 +127,13 @@ enum ox_status cli_read_shard(struct cli *cli, const char *text, size_t *first, 
 /* Arms --timeout for what follows and names it in the message. */
 void cli_start_timer(struct cli *cli, const char *file);
 
+/* ---- descriptors.c ---- */
+
+/* Through interruptions. false: errno tells why. */
+bool cli_write_all(int fd, const char *bytes, size_t n);
+/* To the end. false: errno tells why; memory that is missing makes the text fail. */
+bool cli_read_all(int fd, struct ox_strbuf *text);
+
 /* ---- seconds.c ---- */
 
 double cli_seconds(void); /* of a clock that goes on evenly */

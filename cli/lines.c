@@ -7,19 +7,6 @@
 
 #include "lines.h"
 
-static bool read_all(int fd, struct ox_strbuf *text)
-{
-    char bytes[4096];
-    for (;;) {
-        ssize_t got = read(fd, bytes, sizeof bytes);
-        if (got == 0)
-            return true;
-        if (got < 0 && errno != EINTR)
-            return false;
-        ox_strbuf_add(text, bytes, got > 0 ? (size_t)got : 0);
-    }
-}
-
 /* Ends each line of lines->text where it ends, and lists them. */
 static bool part(struct lines *lines, size_t bytes)
 {
@@ -46,7 +33,7 @@ enum ox_status lines_read(struct cli *cli, const char *path, struct lines *lines
 {
     int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct ox_strbuf text = {0};
-    bool good = fd >= 0 && read_all(fd, &text);
+    bool good = fd >= 0 && cli_read_all(fd, &text);
     int why = errno;
     if (fd > STDIN_FILENO)
         close(fd);

@@ -6,21 +6,6 @@
 
 #include "cli.h"
 
-/* Writes all of it; false when the descriptor fails. */
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n) {
-        ssize_t written = write(fd, bytes, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        bytes += written;
-        n -= (size_t)written;
-    }
-    return true;
-}
-
 /* What takes no memory: byte by byte, with a ? for what could do harm on a terminal. */
 static void say_without_memory(const char *text)
 {
@@ -29,7 +14,7 @@ static void say_without_memory(const char *text)
     for (; n < sizeof plain - 1 && text[n]; n++)
         plain[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
     plain[n++] = '\n';
-    (void)!(write_all(2, "onnxtool: ", 10) && write_all(2, plain, n));
+    (void)!(cli_write_all(2, "onnxtool: ", 10) && cli_write_all(2, plain, n));
 }
 
 /* One line, whatever is in names of files and from files: a message has no other. */
@@ -42,7 +27,7 @@ static void say(const char *text)
     if (line.failed)
         say_without_memory(text);
     else
-        (void)!write_all(2, line.data, line.len);
+        (void)!cli_write_all(2, line.data, line.len);
     ox_strbuf_release(&line);
 }
 
@@ -155,11 +140,11 @@ enum ox_status cli_flush(struct cli *cli)
         return cli_fail(cli, OX_NO_MEMORY, "standard output: out of memory");
     if (cli->model_out) {
         if (cli->out.len && !cli->common.quiet)
-            (void)!write_all(2, cli->out.data, cli->out.len);
+            (void)!cli_write_all(2, cli->out.data, cli->out.len);
         ox_strbuf_clear(&cli->out);
         return OX_OK;
     }
-    bool written = !cli->out.len || write_all(1, cli->out.data, cli->out.len);
+    bool written = !cli->out.len || cli_write_all(1, cli->out.data, cli->out.len);
     int why = errno;
     ox_strbuf_clear(&cli->out);
     return written ? OX_OK : cli_fail(cli, OX_IO, "standard output: %s", strerror(why));

@@ -1,36 +1,26 @@
 /* A few members of a JSON object, by name. */
-#include <string.h>
-
 #include "common/json_reader.h"
-
-static size_t index_of(const struct ox_json_reader *reader, size_t n, const char *const *keys)
-{
-    size_t i = 0;
-    while (i < n && (strlen(keys[i]) != reader->n || memcmp(keys[i], reader->text, reader->n) != 0))
-        i++;
-    return i;
-}
 
 static enum ox_status read_object(struct ox_json_reader *reader, size_t n, const char *const *keys,
                                   struct ox_strbuf *values, struct ox_error *err)
 {
     enum ox_json_token token;
-    enum ox_status status = ox_json_read_next(reader, &token, err);
-    if (status == OX_OK && token != OX_JSON_OBJECT)
+    size_t i;
+    OX_TRY(ox_json_read_next(reader, &token, err));
+    if (token != OX_JSON_OBJECT)
         return ox_json_read_fail(reader, err, "an object is expected");
-    while (status == OX_OK && (status = ox_json_read_next(reader, &token, err)) == OX_OK &&
-           token == OX_JSON_KEY) {
-        const size_t i = index_of(reader, n, keys);
-        status = ox_json_read_next(reader, &token, err);
-        if (status == OX_OK && i < n && (token == OX_JSON_STRING || token == OX_JSON_NUMBER)) {
+    for (;;) {
+        OX_TRY(ox_json_read_member(reader, n, keys, &i, &token, err));
+        if (token == OX_JSON_END_OBJECT)
+            return ox_json_read_next(reader, &token, err); /* the end alone */
+        if (i < n && (token == OX_JSON_STRING || token == OX_JSON_NUMBER)) {
             ox_strbuf_clear(&values[i]);
             ox_strbuf_add(&values[i], reader->text, reader->n);
-            status = values[i].failed ? ox_no_memory(err) : OX_OK;
+            if (values[i].failed)
+                return ox_no_memory(err);
         }
-        if (status == OX_OK)
-            status = ox_json_read_skip(reader, token, err);
+        OX_TRY(ox_json_read_skip(reader, token, err));
     }
-    return status == OX_OK ? ox_json_read_next(reader, &token, err) : status; /* its end alone */
 }
 
 enum ox_status ox_json_members(const char *text, size_t bytes, size_t n, const char *const *keys,

@@ -289,6 +289,18 @@ enum ox_status ox_json_read_next(struct ox_json_reader *reader, enum ox_json_tok
     return read_key(reader, err);
 }
 
+enum ox_status ox_json_read_member(struct ox_json_reader *reader, size_t n, const char *const *keys,
+                                   size_t *which, enum ox_json_token *token, struct ox_error *err)
+{
+    const enum ox_status status = ox_json_read_next(reader, token, err);
+    if (status != OX_OK || *token != OX_JSON_KEY)
+        return status;
+    for (*which = 0; *which < n; ++*which)
+        if (strlen(keys[*which]) == reader->n && memcmp(keys[*which], reader->text, reader->n) == 0)
+            break;
+    return ox_json_read_next(reader, token, err);
+}
+
 enum ox_status ox_json_read_skip(struct ox_json_reader *reader, enum ox_json_token token,
                                  struct ox_error *err)
 {

@@ -38,6 +38,10 @@ void ox_json_read_release(struct ox_json_reader *reader);
 /* The next token; OX_INPUT names file and byte offset; OX_LIMIT: nested too deeply. */
 enum ox_status ox_json_read_next(struct ox_json_reader *reader, enum ox_json_token *token,
                                  struct ox_error *err);
+/* In an object: the next key, as its place in `keys` (n of them; n: it is none of them), and the first token of what follows it;
+ * OX_JSON_END_OBJECT: there are no more. */
+enum ox_status ox_json_read_member(struct ox_json_reader *reader, size_t n, const char *const *keys,
+                                   size_t *which, enum ox_json_token *token, struct ox_error *err);
 /* What follows a key or stands in an array, with all it contains, is passed over: `token` is its first. */
 enum ox_status ox_json_read_skip(struct ox_json_reader *reader, enum ox_json_token token,
                                  struct ox_error *err);
