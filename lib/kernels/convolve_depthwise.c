@@ -245,6 +245,8 @@ void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t fr
         copy_each(n, 8, from + i, from_pixel, to + i, to_pixel);
     for (; i + 4 <= channels; i += 4)
         copy_each(n, 4, from + i, from_pixel, to + i, to_pixel);
+    for (; i + 2 <= channels; i += 2)
+        copy_each(n, 2, from + i, from_pixel, to + i, to_pixel);
     for (; i < channels; i++)
         copy_each(n, 1, from + i, from_pixel, to + i, to_pixel);
 }
