@@ -1,6 +1,7 @@
 /* Rows of 8-bit codes at every level of the processor against plain C, and the rules against their formulas. */
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/bytes.h"
@@ -384,6 +385,37 @@ START_TEST(elements_of_eight_bytes_are_turned)
 }
 END_TEST
 
+/* Lines that share sets of the cache, or might. */
+START_TEST(far_lines_are_turned)
+{
+    struct dice d = {(uint64_t)_i * 43};
+    const struct ox_bytes *t = bytes_at(_i);
+    const size_t size = (size_t[]){1, 2, 8}[dice_between(&d, 0, 2)];
+    const size_t rows = dice_between(&d, 1, 600), cols = dice_between(&d, 1, 150);
+    const size_t ldx = dice_between(&d, 0, 1) ? cols + dice_between(&d, 0, 3) : 1024;
+    const size_t ldy = dice_between(&d, 0, 2) ? 1024 : 600 + dice_between(&d, 0, 500);
+    char *x = calloc(rows * ldx, size), *y = calloc(cols * ldy, size),
+         *want = calloc(cols * ldy, size);
+    for (size_t i = 0; i < rows * ldx * size; i++)
+        x[i] = (char)(i * 2654435761u >> 11);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            memcpy(want + (j * ldy + i) * size, x + (i * ldx + j) * size, size);
+    if (size == 1)
+        t->transpose(rows, cols, (const uint8_t *)x, ldx, (uint8_t *)y, ldy);
+    else if (size == 2 && t->transpose_pairs)
+        t->transpose_pairs(rows, cols, (const void *)x, ldx, (void *)y, ldy);
+    else if (size == 8 && t->transpose_quads)
+        t->transpose_quads(rows, cols, (const void *)x, ldx, (void *)y, ldy);
+    else
+        memcpy(y, want, cols * ldy * size);
+    ck_assert_mem_eq(want, y, cols * ldy * size);
+    free(x);
+    free(y);
+    free(want);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bytes");
@@ -398,6 +430,7 @@ int main(void)
     tcase_add_loop_test(tests, pixels_become_planes, 0, 200);
     tcase_add_loop_test(tests, elements_of_two_bytes_are_turned, 0, 200);
     tcase_add_loop_test(tests, elements_of_eight_bytes_are_turned, 0, 200);
+    tcase_add_loop_test(tests, far_lines_are_turned, 0, 200);
     tcase_add_loop_test(tests, rows_of_every_length_are_those_of_plain_c, 0, 12);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -7,13 +7,18 @@
 /* Few columns are turned by reading past them, never past the end. */
 START_TEST(floats_are_turned)
 {
-    enum { MOST = 70, APART = 1024 }; /* columns that lie in the same sets of the cache */
+    enum {
+        MOST = 70,
+        HIGH = 300,
+        APART = 1024
+    }; /* columns that lie in the same sets of the cache */
     struct dice d = {(uint64_t)_i * 43};
     const enum ox_cpu level = (enum ox_cpu)(_i % (int)(ox_cpu_probe() + 1));
-    const size_t rows = dice_between(&d, 1, dice_between(&d, 0, 1) ? 9 : MOST);
+    const bool apart = dice_between(&d, 0, 4) == 0;
+    const size_t rows = dice_between(&d, 1, apart ? HIGH : dice_between(&d, 0, 1) ? 9 : MOST);
     const size_t cols = dice_between(&d, 1, dice_between(&d, 0, 1) ? 9 : MOST);
     const size_t ldx = cols + (dice_between(&d, 0, 1) ? dice_between(&d, 0, 3) : 0);
-    const size_t ldy = dice_between(&d, 0, 4) == 0   ? APART
+    const size_t ldy = apart                         ? APART
                        : dice_between(&d, 0, 1) == 0 ? rows
                                                      : rows + dice_between(&d, 0, 3);
     const size_t n_x = (rows - 1) * ldx + cols, n_y = (cols - 1) * ldy + rows;

@@ -142,12 +142,52 @@ few_pixels(size_t rows, size_t cols, const uint8_t *x, uint8_t *y, size_t ldy, c
     return i;
 }
 
-/* Bytes: squares down a column of squares fill lines of y before the next are touched. */
+/* Squares down a column of squares fill lines of y before the next are touched: so many rows of `size` bytes, more where lines of y are so
+ * far apart that they may share few sets of the cache. */
 enum { LINE = 64 };
+
+static inline size_t strip_of(size_t ldy, size_t size)
+{
+    enum { FAR = 2048, LINES = 8 };
+    return ldy * size < FAR ? LINE / size : LINES * LINE / size;
+}
+
+/* A line of columns, of so many rows, at most HIGH: lines of either side that share a set of the cache are touched once each. */
+enum { HIGH = 4 * LINE };
+
+static inline __attribute__((always_inline)) void line_square(const size_t rows, const uint8_t *x,
+                                                              size_t ldx, uint8_t *y, size_t ldy)
+{
+    uint8_t in[LINE * LINE], out[LINE * HIGH];
+    for (size_t i0 = 0; i0 < rows; i0 += LINE) {
+        for (size_t i = 0; i < LINE; i++)
+            memcpy(in + i * LINE, x + (i0 + i) * ldx, LINE);
+        for (size_t j = 0; j < LINE; j += 16)
+            for (size_t i = 0; i < LINE; i += 16)
+                sixteen_square(in + i * LINE + j, LINE, out + j * rows + i0 + i, rows);
+    }
+    for (size_t j = 0; j < LINE; j++)
+        memcpy(y + j * ldy, out + j * rows, rows);
+}
 
 static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, uint8_t *y,
                       size_t ldy)
 {
+    enum { SHARED = 1024 };
+    if ((ldx % SHARED == 0 || ldy % SHARED == 0) && rows >= LINE && cols >= LINE) {
+        const size_t high = rows >= HIGH && ldy % SHARED == 0 ? HIGH : LINE;
+        for (size_t i = 0; i < rows; i += high)
+            for (size_t j = 0; j < cols; j += LINE) {
+                const size_t row = square_at(i, rows, high), col = square_at(j, cols, LINE);
+                const uint8_t *from = x + row * ldx + col;
+                uint8_t *to = y + col * ldy + row;
+                if (high == HIGH)
+                    line_square(HIGH, from, ldx, to, ldy);
+                else
+                    line_square(LINE, from, ldx, to, ldy);
+            }
+        return;
+    }
     if (cols > 1 && cols <= FEW && ldx == cols && rows >= 64) {
         const size_t done = few_pixels(rows, cols, x, y, ldy, 1);
         rows -= done;
@@ -155,6 +195,7 @@ static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, ui
         y += done;
     }
     const bool few = rows > 1 && rows <= FEW && ldy == rows, squares = rows >= 16 && cols >= 16;
+    const size_t strip = strip_of(ldy, 1);
     size_t by_cols = squares ? cols : 0;
     if (few && rows == 2)
         by_cols = even_planes(2, cols, x, ldx, y, 1);
@@ -162,9 +203,9 @@ static void transpose(size_t rows, size_t cols, const uint8_t *x, size_t ldx, ui
         by_cols = even_planes(4, cols, x, ldx, y, 1);
     else if (few)
         by_cols = few_planes(3, cols, x, ldx, y, 1);
-    for (size_t i0 = 0; squares && i0 < rows; i0 += LINE)
+    for (size_t i0 = 0; squares && i0 < rows; i0 += strip)
         for (size_t j = 0; j < cols; j += 16)
-            for (size_t i = i0; i < rows && i < i0 + LINE; i += 16) {
+            for (size_t i = i0; i < rows && i < i0 + strip; i += 16) {
                 const size_t row = square_at(i, rows, 16), col = square_at(j, cols, 16);
                 sixteen_square(x + row * ldx + col, ldx, y + col * ldy + row, ldy);
             }
@@ -183,6 +224,7 @@ static void transpose_pairs(size_t rows, size_t cols, const uint16_t *x, size_t 
         y += done;
     }
     const bool squares = rows >= 8 && cols >= 8;
+    const size_t strip = strip_of(ldy, 2);
     size_t by_cols = squares ? cols : 0;
     if (rows == 2 && ldy == rows)
         by_cols = even_planes(2, cols, (const void *)x, ldx, (void *)y, 2);
@@ -190,9 +232,9 @@ static void transpose_pairs(size_t rows, size_t cols, const uint16_t *x, size_t 
         by_cols = even_planes(4, cols, (const void *)x, ldx, (void *)y, 2);
     else if (rows == 3 && ldy == rows && cols >= 64)
         by_cols = few_planes(3, cols, (const void *)x, ldx, (void *)y, 2);
-    for (size_t i0 = 0; squares && i0 < rows; i0 += LINE / 2)
+    for (size_t i0 = 0; squares && i0 < rows; i0 += strip)
         for (size_t j = 0; j < cols; j += 8)
-            for (size_t i = i0; i < rows && i < i0 + LINE / 2; i += 8) {
+            for (size_t i = i0; i < rows && i < i0 + strip; i += 8) {
                 const size_t row = square_at(i, rows, 8), col = square_at(j, cols, 8);
                 eight_square(x + row * ldx + col, ldx, y + col * ldy + row, ldy);
             }
@@ -223,15 +265,17 @@ static void transpose_quads(size_t rows, size_t cols, const uint64_t *x, size_t 
                             size_t ldy)
 {
     /* Two squares fill a line of y. */
-    const size_t by_rows = rows / 8 * 8, by_cols = cols / 4 * 4;
-    for (size_t i = 0; i < by_rows; i += 8) {
-        for (size_t j = 0; j < by_cols; j += 4) {
-            four_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
-            four_square(x + (i + 4) * ldx + j, ldx, y + j * ldy + i + 4, ldy);
-        }
+    const size_t by_rows = rows / 8 * 8, by_cols = cols / 4 * 4, strip = strip_of(ldy, 8);
+    for (size_t i0 = 0; i0 < by_rows; i0 += strip) {
+        const size_t end = by_rows - i0 < strip ? by_rows : i0 + strip;
+        for (size_t j = 0; j < by_cols; j += 4)
+            for (size_t i = i0; i < end; i += 8) {
+                four_square(x + i * ldx + j, ldx, y + j * ldy + i, ldy);
+                four_square(x + (i + 4) * ldx + j, ldx, y + j * ldy + i + 4, ldy);
+            }
         for (size_t j = by_cols; j < cols; j++)
-            for (size_t k = i; k < i + 8; k++)
-                y[j * ldy + k] = x[k * ldx + j];
+            for (size_t i = i0; i < end; i++)
+                y[j * ldy + i] = x[i * ldx + j];
     }
     for (size_t j = 0; j < cols; j++)
         for (size_t i = by_rows; i < rows; i++)
