@@ -203,12 +203,13 @@ static bool reads_in_place(const struct ox_conv *c)
     return true;
 }
 
-/* Whether each of a few planes, which fill no vector, has a filter of its own. */
+/* Whether each of a few planes, which fill no vector, has a filter of its own, or all make one plane, of long lines then. */
 static bool is_filters(const struct ox_conv *c)
 {
-    enum { FEW = 4, WIDE = 14 };
-    return c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
-           c->out[1] >= WIDE;
+    enum { FEW = 4, WIDE = 14, LONG = 32 };
+    return (c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
+            c->out[1] >= WIDE) ||
+           (c->out_channels == 1 && (reads_in_place(c) ? c->out[0] : 1) * c->out[1] >= LONG);
 }
 
 /* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
