@@ -1176,6 +1176,42 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
                           const char *const *inputs, size_t n_inputs, const char *const *outputs,
                           size_t n_outputs, struct ox_error *err);
 
+/* ---- Merging ---------------------------------------------------------------------------------------------------- */
+
+struct ox_merge_pair {
+    const char *output; /* of the first model */
+    const char *input;  /* of the second: it becomes that output */
+};
+
+struct ox_merge_options {
+    const struct ox_merge_pair
+        *pairs; /* n_pairs 0 and not apart: outputs and inputs of the same name, or the only two */
+    size_t n_pairs;
+    bool apart;                /* connect nothing but `pairs` */
+    const char *const *shared; /* inputs that both models have and that become one */
+    size_t n_shared;
+    const char *prefixes
+        [2]; /* put before all names of values and nodes of the first and of the second model; NULL */
+};
+
+struct ox_merge_report {
+    size_t n_connected, n_shared;
+    size_t n_renamed_values, n_renamed_nodes,
+        n_renamed_functions;          /* because both models have the name */
+    bool external;                    /* a model has external data */
+    struct ox_strbuf notes, problems; /* a line each */
+};
+void ox_merge_report_release(struct ox_merge_report *report);
+
+/* One model of two: outputs of `a` feed inputs of `b`; the other inputs and outputs of both are the whole's, under their names (and prefixes).
+ * What else is called alike is renamed in one of the two; names of dimensions too, unless a connection says that they are the
+ * same. Types of what is connected must agree, and one version of each operator set must mean the same to both. Models as they were
+ * opened, which must outlive the result: it has their data, external data as views of the files, and is for ox_model_save() or
+ * ox_external_pack(). `report` is zeroed before and is to be released in any case. OX_USAGE, OX_NEGATIVE: report->problems, all of them. */
+enum ox_status ox_merge(struct ox_model **out, struct ox_model *a, struct ox_model *b,
+                        const struct ox_merge_options *options, struct ox_merge_report *report,
+                        struct ox_error *err);
+
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
 /* What is told of a pair of values: X(field, name, unit), each a double. Of differences d = |a - b| against the reference b, in
