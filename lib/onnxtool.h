@@ -1664,7 +1664,8 @@ enum ox_quant_metric {
 
 /* All zero is ox_quant_options_init()'s default but for the types. Selectors of nodes: a name, a name with * ? [ ], "re:" and
  * a regular expression, "op:TYPE", "after:NAME", "before:NAME" (what depends on the node, what it depends on; itself
- * included), "graph:PATH". */
+ * included), "graph:PATH", "shape:DIMS", "shape:in:DIMS", "shape:out:DIMS" (a constant that it takes, a value that it takes or makes is of that
+ * shape: "64x>=3x*x*", "..." at the end for any dimensions). */
 struct ox_quant_options {
     bool compat_ort; /* onnxruntime.quantization 1.31, bit for bit, its known defects included */
     bool contrib;    /* operators of com.microsoft may be written */
@@ -1908,8 +1909,10 @@ struct ox_parity_options {
     struct ox_metrics_options metrics;
     int a_level, b_level; /* as ox_run_options.level */
     uint64_t seed;
-    bool own;        /* A once more, each node fed what B has: its node's own error */
-    bool oracle;     /* both models in double precision too */
+    bool own;    /* A once more, each node fed what B has: its node's own error */
+    bool oracle; /* both models in double precision too */
+    bool
+        perturb; /* B twice more, with noise: in what enters each node, and in the model's inputs alone */
     bool saturating; /* as in ox_run_options, of both */
     /* A's (0) or B's (1) values as somebody else computed them, who is compared instead of our own run: *out is a reference to the
      * value of that name, NULL when it is not known, and then not compared. Asked for those of ox_parity_names(). NULL. */
@@ -1929,7 +1932,13 @@ struct ox_parity_layer {
     struct ox_metrics own;
     bool has_oracle;
     struct ox_metrics a_error, b_error; /* of each side against its own model in double precision */
-    bool has_qdq;                       /* A quantizes and dequantizes it: */
+    bool has_noise;                     /* B's inputs were changed by that share of themselves: */
+    double noise;
+    double amplifies,
+        swayed; /* the change of the value over that, from what enters its node, and from the model's inputs */
+    const char *
+        nature; /* where A's node departs by itself: "ill-conditioned", by no more than roundings of its inputs may come to; else "wrong"; NULL */
+    bool has_qdq;                 /* A quantizes and dequantizes it: */
     struct ox_metrics qdq, cross; /* what comes out against what went in, and against B's value */
 };
 
