@@ -120,25 +120,6 @@ static enum ox_status take_outputs(struct job *job)
 
 /* ---- What comes of it --------------------------------------------------------------------------------------------- */
 
-/* Models that break rules merge to one that does. */
-static enum ox_status check(struct job *job)
-{
-    struct ox_findings *findings = NULL;
-    struct ox_error err;
-    enum ox_status status = ox_check(&findings, job->whole, NULL, &err);
-    if (status != OX_OK)
-        return cli_error(job->cli, &err);
-    for (size_t i = 0; i < ox_findings_count(findings); i++) {
-        const struct ox_finding *finding = ox_findings_at(findings, i);
-        if (finding->severity != OX_ERROR)
-            continue;
-        cli_warn(job->cli, "%s: is not valid: %s", job->args->out, finding->message);
-        break;
-    }
-    ox_findings_release(findings);
-    return OX_OK;
-}
-
 /* Weights that lay in files of their own go to one beside the model, and so they do where one message cannot hold them. */
 static enum ox_status save(struct job *job)
 {
@@ -228,7 +209,7 @@ static enum ox_status run_job(struct job *job)
     if (status == OX_OK)
         status = take_outputs(job);
     if (status == OX_OK)
-        status = check(job);
+        status = cli_check_result(job->cli, job->whole, job->args->out);
     if (status == OX_OK)
         status = save(job);
     if (job->args->format == FORMAT_JSON &&

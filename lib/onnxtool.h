@@ -1212,6 +1212,41 @@ enum ox_status ox_merge(struct ox_model **out, struct ox_model *a, struct ox_mod
                         const struct ox_merge_options *options, struct ox_merge_report *report,
                         struct ox_error *err);
 
+/* ---- Editing ---------------------------------------------------------------------------------------------------- */
+
+struct ox_relabel_pair {
+    const char *from, *to;
+};
+
+struct ox_relabel_options {
+    const char *
+        prefix; /* before the names of all values and nodes that `values` and `nodes` do not name; NULL */
+    const struct ox_relabel_pair *values, *nodes, *dims; /* old names and new ones */
+    size_t n_values, n_nodes, n_dims;
+    const struct ox_relabel_pair *metadata; /* keys and values; an empty one takes the key out */
+    size_t n_metadata;
+    int64_t ir_version;  /* 0: as it is */
+    bool free_constants; /* initializers are no inputs: IR versions before 4 asked for that */
+};
+
+struct ox_relabeled {
+    size_t n_values, n_nodes, n_dims; /* names that are others; texts of dimensions */
+    size_t n_inputs;                  /* that were constants */
+};
+
+/* The model as it was opened under other names, in all graphs but functions' bodies; it must outlive the result, whose data it has. OX_USAGE:
+ * a name is not there, or two would be the same. */
+enum ox_status ox_relabel(struct ox_model **out, struct ox_model *model,
+                          const struct ox_relabel_options *options, struct ox_relabeled *told,
+                          struct ox_error *err);
+
+/* Puts operators behind a value of the main graph, for all that take it: an operator of one input, "Cast<to = 10>", or a graph in the textual
+ * syntax, "(x) => (y) { y = Neg(x) }", read by the versions that the model imports. An input and a constant keep their names, else what
+ * comes out has the value's. OX_USAGE: there is no such value, or the text is neither; OX_NEGATIVE: an output's type is not known then;
+ * OX_UNSUPPORTED: a subgraph takes the input. After a failure the model is good for nothing. */
+enum ox_status ox_insert(struct ox_model *model, const char *value, const char *text,
+                         struct ox_error *err);
+
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
 /* What is told of a pair of values: X(field, name, unit), each a double. Of differences d = |a - b| against the reference b, in

@@ -258,7 +258,7 @@ static enum ox_status rename_tensor(struct renamer *r, const ProtobufCMessage *f
     const Onnx__TensorProto *tensor = (const Onnx__TensorProto *)from;
     const char *name;
     *out = from;
-    if (tensor->has_data_location &&
+    if (!r->with->keep_external && tensor->has_data_location &&
         tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
         OX_TRY(bring_in(r, tensor, out));
     OX_TRY(rename_text(r, kind_of(from->descriptor, 8, place), tensor->name, &name));

@@ -14,6 +14,7 @@ enum ox_name_kind {
 struct ox_renaming {
     struct ox_model *from;  /* whose messages they are, as ox_unpack() made them */
     struct ox_arena *arena; /* for what becomes another */
+    bool keep_external;     /* external data stays where it is */
     void *arg;
     /* Another name (that lives as long as the arena) or the old one, which is never "". NULL: out of memory. */
     const char *(*name)(void *arg, enum ox_name_kind kind, const char *old);
@@ -21,7 +22,7 @@ struct ox_renaming {
     const char *(*function)(void *arg, const char *domain, const char *name, const char *overload);
 };
 
-/* The message with other names in it, *out: itself where none is in it. What lies in external data becomes raw_data: a view of the
+/* The message with other names in it, *out: itself where none is in it. Unless it is kept, what lies in external data becomes raw_data: a view of the
  * file, which stays open with the model it is from. OX_INPUT: external data that is not as it should be; OX_NO_MEMORY. */
 enum ox_status ox_rename_message(const struct ox_renaming *renaming,
                                  const ProtobufCMessage *message, const ProtobufCMessage **out,

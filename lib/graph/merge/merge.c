@@ -8,40 +8,6 @@
 #include "model/lift.h"
 #include "model/stored.h"
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
-
-void ox_names_release(struct ox_names *names)
-{
-    ox_strmap_release(&names->map);
-    free((void *)names->to);
-    *names = (struct ox_names){.n = 0};
-}
-
-const char *ox_names_find(const struct ox_names *names, const char *name)
-{
-    uint32_t i = ox_strmap_find(&names->map, name, strlen(name));
-    return i == OX_STRMAP_NONE ? NULL : names->to[i];
-}
-
-bool ox_names_add(struct ox_names *names, const char *name, const char *to)
-{
-    uint32_t index = (uint32_t)names->n;
-    bool is_new;
-    if (names->n == names->cap) {
-        size_t cap = names->cap ? names->cap * 2 : 64;
-        const char **more = realloc((void *)names->to, cap * sizeof(*more));
-        if (!more)
-            return false;
-        names->to = more;
-        names->cap = cap;
-    }
-    if (!ox_strmap_add(&names->map, name, strlen(name), &index, &is_new))
-        return false;
-    if (is_new)
-        names->to[names->n++] = to;
-    return true;
-}
-
 /* ---- What is told ------------------------------------------------------------------------------------------------- */
 
 enum ox_status ox_merge_no_room(const struct ox_merger *m)

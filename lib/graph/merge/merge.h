@@ -4,21 +4,10 @@
 #define OX_GRAPH_MERGE_H
 
 #include "model/model.h"
+#include "model/names.h"
 #include "proto/onnx.pb-c.h"
 
 enum { OX_MERGED = 2 };
-
-/* From names to others, each once. */
-struct ox_names {
-    struct ox_strmap map;
-    const char **to;
-    size_t n, cap;
-};
-void ox_names_release(struct ox_names *names);
-/* NULL: it is not there. */
-const char *ox_names_find(const struct ox_names *names, const char *name);
-/* Nothing where it is there already. false: out of memory. Both texts must outlive the names. */
-bool ox_names_add(struct ox_names *names, const char *name, const char *to);
 
 /* One of the two. */
 struct ox_merge_part {
@@ -64,8 +53,6 @@ enum ox_status ox_merge_connect(struct ox_merger *m);
 enum ox_status ox_merge_name(struct ox_merger *m);
 enum ox_status ox_merge_name_dims(struct ox_merger *m);
 enum ox_status ox_merge_name_functions(struct ox_merger *m);
-/* The text of a dimension under the part's names; NULL: out of memory. */
-const char *ox_merge_dim(struct ox_merge_part *part, const char *text);
 /* The name of a function, or of an operator that may be one, under the part's names; NULL: out of memory. */
 const char *ox_merge_function(void *part, const char *domain, const char *name,
                               const char *overload);

@@ -1,6 +1,5 @@
 /* Names of dimensions. The same name in two models means nothing, unless what feeds an input says so: there the second model's
  * name becomes the first's. */
-#include <ctype.h>
 #include <string.h>
 
 #include "graph/merge/merge.h"
@@ -10,35 +9,10 @@ struct dims {
     struct ox_names seen[OX_MERGED]; /* names that a model's dimensions have */
 };
 
-/* ---- Names in a text ---------------------------------------------------------------------------------------------- */
-
-static bool is_name_char(char c)
-{
-    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || (c && strchr("_#$@.:", c));
-}
-
-/* The next name at or behind *at, which moves behind it; its length, 0: there is none. */
-static size_t next_name(const char **at, const char **name)
-{
-    for (const char *c = *at; *c;) {
-        const char *end = c;
-        while (is_name_char(*end))
-            end++;
-        bool number = isdigit((unsigned char)*c);
-        if (end > c && !number && *end != '(') {
-            *name = c;
-            *at = end;
-            return (size_t)(end - c);
-        }
-        c = end > c ? end : c + 1;
-    }
-    return 0;
-}
-
 static bool is_one_name(const char *text)
 {
     const char *at = text, *name;
-    size_t n = next_name(&at, &name);
+    size_t n = ox_dim_next_name(&at, &name);
     return n && name == text && !text[n];
 }
 
@@ -47,7 +21,7 @@ static bool is_one_name(const char *text)
 static enum ox_status see_text(struct dims *d, size_t p, const char *text)
 {
     const char *name;
-    for (size_t n; (n = next_name(&text, &name));) {
+    for (size_t n; (n = ox_dim_next_name(&text, &name));) {
         const char *kept = ox_arena_strndup(&d->m->out->arena, name, n);
         if (!kept || !ox_names_add(&d->seen[p], kept, kept))
             return ox_merge_no_room(d->m);
@@ -180,27 +154,4 @@ enum ox_status ox_merge_name_dims(struct ox_merger *m)
     ox_names_release(&d.seen[0]);
     ox_names_release(&d.seen[1]);
     return status;
-}
-
-const char *ox_merge_dim(struct ox_merge_part *part, const char *text)
-{
-    struct ox_strbuf out = {0}, one = {0};
-    const char *at = text, *done = text, *name;
-    bool changed = false;
-    for (size_t n; part->dims.n && (n = next_name(&at, &name));) {
-        ox_strbuf_clear(&one);
-        ox_strbuf_add(&one, name, n);
-        const char *to = one.failed ? NULL : ox_names_find(&part->dims, one.data);
-        ox_strbuf_add(&out, done, (size_t)(name - done));
-        ox_strbuf_puts(&out, to ? to : ox_strbuf_text(&one, &out));
-        changed |= to != NULL;
-        done = at;
-    }
-    if (changed) {
-        ox_strbuf_puts(&out, done);
-        text = ox_arena_text(&part->merger->out->arena, &out);
-    }
-    ox_strbuf_release(&out);
-    ox_strbuf_release(&one);
-    return text;
 }

@@ -238,7 +238,7 @@ static const char *name_of(void *arg, enum ox_name_kind kind, const char *old)
 {
     struct ox_merge_part *part = arg;
     if (kind == OX_NAME_DIM)
-        return ox_merge_dim(part, old);
+        return ox_dim_rename(&part->merger->out->arena, &part->dims, old);
     const char *name = ox_names_find(kind == OX_NAME_VALUE ? &part->values : &part->nodes, old);
     return name ? name : old;
 }
