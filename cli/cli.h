@@ -34,8 +34,6 @@ struct common {
     bool op_inside;
 };
 struct command;
-/* Those that a command takes besides its own; NULL: all that some command takes. */
-const struct opt *cli_common_options(const struct command *command);
 
 struct cli {
     const struct command *command;
@@ -69,8 +67,9 @@ struct command {
                           size_t n_operands);
 };
 
-extern const struct command *const commands[]; /* sorted; ends in NULL */
-const struct command *command_find(const char *name);
+extern const struct command *const commands[];        /* sorted; ends in NULL */
+const struct command *command_find(const char *name); /* NULL: there is none of that name */
+const char *command_nearest(const char *name);        /* the name most alike; NULL: none is near */
 
 /* ---- loaded.c ---- */
 
