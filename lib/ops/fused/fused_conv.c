@@ -238,6 +238,34 @@ static const float *folded_weights(struct ox_run *r, const struct job *job, cons
     return turned;
 }
 
+/* What packed weights depend on beside the inputs: sizes of maps are not among it, or they would not serve other sizes. */
+struct weights_key {
+    enum ox_conv_way way;
+    size_t planes, taps, transposed, groups, in_channels, out_channels, kernel[2], stride[2],
+        dilation[2];
+};
+
+static void *keep_packed(struct ox_run *r, const struct job *job, enum ox_conv_way way, bool planes,
+                         size_t bytes, bool *made, struct ox_error *err)
+{
+    const struct ox_conv *c = &job->c;
+    struct weights_key key;
+    memset(&key, 0, sizeof key);
+    key.way = way;
+    key.planes = planes;
+    key.taps = job->slices.taps;
+    key.transposed = c->transposed;
+    key.groups = c->groups;
+    key.in_channels = c->in_channels;
+    key.out_channels = c->out_channels;
+    for (unsigned d = 0; d < 2; d++) {
+        key.kernel[d] = c->kernel[d];
+        key.stride[d] = c->stride[d];
+        key.dilation[d] = c->dilation[d];
+    }
+    return ox_run_keep_shared(r, &key, sizeof key, bytes, made, err);
+}
+
 /* The sizes that the packed weights stand for, and the block that holds them: the node's, or until the kernel returns. */
 static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct ox_error *err)
 {
@@ -260,8 +288,11 @@ static enum ox_status pack(struct ox_run *r, struct job *job, bool keep, struct 
     if (OX_ADD_OVERFLOWS(n, n_bias + 16, &floats) || floats > SIZE_MAX / 8)
         return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
     floats += head / sizeof(float);
-    void *block = keep ? ox_run_keep(r, floats * sizeof(float), err)
+    bool made = false;
+    void *block = keep ? keep_packed(r, job, way, planes, floats * sizeof(float), &made, err)
                        : ox_run_work(r, floats, sizeof(float), err);
+    if (made)
+        return OX_OK;
     const float *from = block ? ox_fused_scaled(r, weights, ox_run_in(r, IN_SCALE),
                                                 c.transposed ? c.groups : 0, err)
                               : NULL;
