@@ -479,6 +479,7 @@ static const struct ox_compute plain = {
     .nr = NR,
     .wide = NR,
     .late_weights = {40, 100},
+    .late_depth = 128,
     .late_line = 75,
     .heavy_weights = 1 << 21,
     .width = 1,

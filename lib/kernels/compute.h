@@ -213,6 +213,8 @@ struct ox_compute {
     /* What weights of F(2x2,3x3) and F(4x4,3x3) for a pair of channels cost that are transformed as they are used: in the
      * multiplications that are done meanwhile. */
     double late_weights[2];
+    size_t
+        late_depth; /* input channels of late weights at a time, for a panel: beside the input in L2 */
     double
         late_line; /* of F(4,3) along a line; 0: neither lines nor pieces of larger kernels go so */
     /* The transforms of F(4x4,3x3) at stride 2, in channels whose products take as long; 0: it does not pay. */
