@@ -239,7 +239,8 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
     const size_t width = reads_in_place(w) ? w->n_out : (size_t)w->out[w->n - 1];
-    if (cv->out_group == 1 && (cv->in_group == 1 || width >= LONG))
+    if (cv->out_group == 1 &&
+        (cv->in_group == 1 || (width >= LONG && cv->in_group * w->taps <= t->depth_most)))
         return filter(r, cv, p, end, err);
     struct ox_plane_conv c = {.rows = cv->out_group,
                               .channels = cv->in_group,

@@ -203,13 +203,15 @@ static bool reads_in_place(const struct ox_conv *c)
     return true;
 }
 
-/* Whether each of a few planes, which fill no vector, has a filter of its own, or all make one plane, of long lines then. */
-static bool is_filters(const struct ox_conv *c)
+/* Whether each of a few planes, which fill no vector, has a filter of its own, or all make one plane, of long lines then; sums that are too
+ * long for one chain lose digits. */
+static bool is_filters(const struct ox_compute *t, const struct ox_conv *c)
 {
     enum { FEW = 4, WIDE = 14, LONG = 32 };
     return (c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
             c->out[1] >= WIDE) ||
-           (c->out_channels == 1 && (reads_in_place(c) ? c->out[0] : 1) * c->out[1] >= LONG);
+           (c->out_channels == 1 && c->in_channels * c->kernel[0] * c->kernel[1] <= t->depth_most &&
+            (reads_in_place(c) ? c->out[0] : 1) * c->out[1] >= LONG);
 }
 
 /* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
@@ -222,7 +224,7 @@ static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool c
     const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
     return !job->in_last && !job->out_last && !c->transposed && c->in_channels > 0 &&
            !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
-           (is_filters(c) ||
+           (is_filters(job->table, c) ||
             (c->groups == 1 && ((many && reads_in_place(c)) || (few_taps && (many || !constant)))));
 }
 
