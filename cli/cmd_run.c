@@ -25,6 +25,8 @@ static const struct opt options[] = {
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
      "test_data_set_* folders "
      "stands for all of them"},
+    {0, "test-sets", OPT_FLAG, FIELD(test_sets), NULL, NULL,
+     "the same of the test_data_set_* folders beside each model, with a line a model"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL,
      "relative tolerance of --test-data (default 1e-3)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL,
@@ -102,11 +104,11 @@ static enum ox_status open_session(struct run *run)
     struct ox_run_options chosen = {
         .level = (int)run->args->level,
         .oracle = run->args->oracle,
-        .narrow = run->args->test_data.n > 0,
+        .narrow = run_is_tested(run->args),
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
         .saturating = run->args->simulate != 0,
-        .once = run->args->repeat == 0 && run->args->test_data.n < 2,
+        .once = run->args->repeat == 0 && run->args->test_data.n < 2 && !run->args->test_sets,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};
@@ -196,21 +198,24 @@ static enum ox_status run_test_set(struct run *run, const char *dir)
     return cli_worse(status, run_write_outputs(run));
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 static int is_test_set(const struct dirent *entry)
 {
     return strncmp(entry->d_name, "test_data_set_", 14) == 0;
 }
 
-/* A folder of inputs, or one of such folders. */
-static enum ox_status run_test_data(struct run *run, const char *dir)
+/* The sets in a folder, *n of them. */
+static enum ox_status run_sets(struct run *run, const char *dir, int *n)
 {
-    struct stat info;
-    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
-        return cli_fail(run->cli, OX_INPUT, "%s: is no folder with test data", dir);
     struct dirent **entries = NULL;
-    int n = scandir(dir, &entries, is_test_set, versionsort);
     enum ox_status worst = OX_OK;
-    for (int i = 0; i < n; i++) {
+    *n = scandir(dir, &entries, is_test_set, versionsort);
+    for (int i = 0; i < *n; i++) {
         struct ox_strbuf path = {0};
         ox_strbuf_printf(&path, "%s/%s", dir, entries[i]->d_name);
         worst = cli_worse(worst, path.failed ? OX_NO_MEMORY : run_test_set(run, path.data));
@@ -218,7 +223,44 @@ static enum ox_status run_test_data(struct run *run, const char *dir)
         free(entries[i]);
     }
     free(entries);
+    return worst;
+}
+
+/* A folder of inputs, or one of such folders. */
+static enum ox_status run_test_data(struct run *run, const char *dir)
+{
+    int n;
+    if (!is_folder(dir))
+        return cli_fail(run->cli, OX_INPUT, "%s: is no folder with test data", dir);
+    const enum ox_status worst = run_sets(run, dir, &n);
     return n > 0 ? worst : run_test_set(run, dir);
+}
+
+static enum ox_status run_sets_beside(struct run *run)
+{
+    const char *slash = strrchr(run->model_path, '/');
+    struct ox_strbuf dir = {0};
+    int n = 0;
+    if (slash)
+        ox_strbuf_add(&dir, run->model_path,
+                      (size_t)(slash - run->model_path) + (slash == run->model_path));
+    else
+        ox_strbuf_putc(&dir, '.');
+    enum ox_status status = dir.failed ? cli_fail(run->cli, OX_NO_MEMORY, "out of memory")
+                                       : run_sets(run, dir.data, &n);
+    ox_strbuf_release(&dir);
+    if (status == OX_OK && n <= 0)
+        status = cli_fail(run->cli, OX_INPUT, "%s: there is no test_data_set_* beside it",
+                          run->model_path);
+    return status;
+}
+
+static enum ox_status run_tests(struct run *run)
+{
+    enum ox_status status = run->args->test_sets ? run_sets_beside(run) : OX_OK;
+    for (size_t i = 0; i < run->args->test_data.n; i++)
+        status = cli_worse(status, run_test_data(run, run->args->test_data.items[i]));
+    return status;
 }
 
 static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
@@ -228,9 +270,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     enum ox_status status = run_read_baseline(&run);
     if (status == OX_OK)
         status = open_session(&run);
-    if (status == OX_OK && args->test_data.n) {
-        for (size_t i = 0; i < args->test_data.n; i++)
-            status = cli_worse(status, run_test_data(&run, args->test_data.items[i]));
+    if (status == OX_OK && run_is_tested(args)) {
+        status = run_tests(&run);
     } else if (status == OX_OK) {
         status = run_read_inputs(&run);
         if (status == OX_OK)
@@ -289,17 +330,29 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->output && run_judge_output(cli, args->output) != OX_OK)
         return OX_USAGE;
     if (args->format == RUN_NPZ &&
-        (args->output || args->test_data.n || args->top || args->repeat || args->trace))
+        (args->output || run_is_tested(args) || args->top || args->repeat || args->trace))
         return cli_fail(cli, OX_USAGE,
                         "run: -f npz prints the outputs and nothing else; it excludes --output, "
                         "--test-data, --top, --repeat and --trace-nonfinite");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
-    if (args->save_test_data && (args->test_data.n || args->select.n || args->all))
+    if (args->save_test_data && (run_is_tested(args) || args->select.n || args->all))
         return cli_fail(cli, OX_USAGE,
                         "run: --save-test-data saves the graph's own outputs; it excludes "
                         "--test-data, --outputs and --all");
+    if (args->test_sets && args->select.n)
+        return cli_fail(cli, OX_USAGE, "run: --test-sets and --outputs exclude each other");
+    const struct common *common = &cli->common;
+    const bool many = n_operands != 1 || common->files_from || common->shard || common->log ||
+                      common->resume || is_folder(operands[0]);
+    if (many && (args->output || args->save_test_data || args->profile || args->baseline ||
+                 args->format == RUN_NPZ))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --output, --save-test-data, --profile, --baseline and -f npz are of "
+                        "one model");
     cli_give_back_large();
+    if (many)
+        return cli_each_model(cli, args_, operands, n_operands, run_model);
     enum ox_status status = cli_one_model(cli, operands, n_operands);
     return status == OX_OK ? run_model(cli, args_, operands[0]) : status;
 }
@@ -307,7 +360,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
 const struct command command_run = {
     .name = "run",
     .summary = "Run a model on given inputs",
-    .operands = "MODEL",
+    .operands = "MODEL|FOLDER...",
+    .several = true,
     .description =
         "Computes a model's outputs. Every operator that is not available is reported "
         "by name before anything runs.\n\n"
@@ -316,7 +370,12 @@ const struct command command_run = {
         "NAME.some, or NAME.none without elements.\n\n"
         "With --test-data the outputs are held against expected ones: exit status 1 "
         "when one departs, 3 when there are none and nothing else is asked of the run; -f json has "
-        "the verdicts as test_data. With --outputs too the folder only feeds.\n\n"
+        "the verdicts as test_data. With --outputs too the folder only feeds. --test-sets does it "
+        "for "
+        "models that lie beside their test data, as those of ONNX do: with a folder of many, -j "
+        "and --timeout it is what onnx_test_runner is for.\n\n"
+        "Of several models each is run by a process of its own. A folder stands for what lies "
+        "beneath it and is called .onnx, .onnxtxt, .onnxtext or .onnxjson.\n\n"
         "With --baseline an earlier run's times are a gate: exit status 1 when the median of "
         "--repeat runs is over --max-slower percent above the earlier one and the spread of both "
         "does not explain it (the interval of their ratio, with 95 %, is above 1). What a machine "
@@ -324,6 +383,8 @@ const struct command command_run = {
         "same -t.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
+                "  onnxtool run --test-sets -j 8 --timeout 60 --log done.jsonl "
+                "onnx/backend/test/data/node\n"
                 "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"
                 "  onnxtool run model.onnx --random 1 --repeat 100 -t 1 --baseline old.json "
                 "--max-slower 5\n"
