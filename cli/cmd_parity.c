@@ -223,7 +223,10 @@ static void tell_disagreement(struct parity *p)
 
 static enum ox_status compare(struct parity *p, const char *const *operands, size_t n_operands)
 {
+    const struct opt_strings *test_data = &p->args->run.test_data;
     enum ox_status status = parity_read_bounds(p);
+    for (size_t i = 0; i < test_data->n && status == OX_OK; i++)
+        status = test_sets_add(p->cli, &p->sets, test_data->items[i]);
     if (status == OX_OK)
         status = parity_open_sides(p, operands, n_operands);
     if (status == OX_OK)

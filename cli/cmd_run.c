@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,7 +107,7 @@ static enum ox_status open_session(struct run *run)
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
         .saturating = run->args->simulate != 0,
-        .once = run->args->repeat == 0 && run->args->test_data.n < 2 && !run->args->test_sets,
+        .once = run->args->repeat == 0 && run->sets.n < 2,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};
@@ -204,74 +203,22 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static int is_test_set(const struct dirent *entry)
-{
-    return strncmp(entry->d_name, "test_data_set_", 14) == 0;
-}
-
-/* The sets in a folder, *n of them. */
-static enum ox_status run_sets(struct run *run, const char *dir, int *n)
-{
-    struct dirent **entries = NULL;
-    enum ox_status worst = OX_OK;
-    *n = scandir(dir, &entries, is_test_set, versionsort);
-    for (int i = 0; i < *n; i++) {
-        struct ox_strbuf path = {0};
-        ox_strbuf_printf(&path, "%s/%s", dir, entries[i]->d_name);
-        worst = cli_worse(worst, path.failed ? OX_NO_MEMORY : run_test_set(run, path.data));
-        ox_strbuf_release(&path);
-        free(entries[i]);
-    }
-    free(entries);
-    return worst;
-}
-
-/* A folder of inputs, or one of such folders. */
-static enum ox_status run_test_data(struct run *run, const char *dir)
-{
-    int n;
-    if (!is_folder(dir))
-        return cli_fail(run->cli, OX_INPUT, "%s: is no folder with test data", dir);
-    const enum ox_status worst = run_sets(run, dir, &n);
-    return n > 0 ? worst : run_test_set(run, dir);
-}
-
-static enum ox_status run_sets_beside(struct run *run)
-{
-    const char *slash = strrchr(run->model_path, '/');
-    struct ox_strbuf dir = {0};
-    int n = 0;
-    if (slash)
-        ox_strbuf_add(&dir, run->model_path,
-                      (size_t)(slash - run->model_path) + (slash == run->model_path));
-    else
-        ox_strbuf_putc(&dir, '.');
-    enum ox_status status = dir.failed ? cli_fail(run->cli, OX_NO_MEMORY, "out of memory")
-                                       : run_sets(run, dir.data, &n);
-    ox_strbuf_release(&dir);
-    if (status == OX_OK && n <= 0)
-        status = cli_fail(run->cli, OX_INPUT, "%s: there is no test_data_set_* beside it",
-                          run->model_path);
-    return status;
-}
-
-static enum ox_status run_tests(struct run *run)
-{
-    enum ox_status status = run->args->test_sets ? run_sets_beside(run) : OX_OK;
-    for (size_t i = 0; i < run->args->test_data.n; i++)
-        status = cli_worse(status, run_test_data(run, run->args->test_data.items[i]));
-    return status;
-}
-
 static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
 {
     const struct run_args *args = args_;
     struct run run = {.cli = cli, .args = args, .model_path = path};
     enum ox_status status = run_read_baseline(&run);
+    enum ox_status listed = OX_OK;
+    for (size_t i = 0; i < args->test_data.n && status == OX_OK; i++)
+        listed = cli_worse(listed, test_sets_add(cli, &run.sets, args->test_data.items[i]));
+    if (args->test_sets && status == OX_OK)
+        listed = cli_worse(listed, test_sets_add_beside(cli, &run.sets, path));
     if (status == OX_OK)
         status = open_session(&run);
     if (status == OX_OK && run_is_tested(args)) {
-        status = run_tests(&run);
+        for (size_t i = 0; i < run.sets.n; i++)
+            status = cli_worse(status, run_test_set(&run, run.sets.dirs[i]));
+        status = cli_worse(status, listed);
     } else if (status == OX_OK) {
         status = run_read_inputs(&run);
         if (status == OX_OK)
@@ -296,6 +243,7 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     free(run.outputs);
     free(run.timing.ms);
     run_release_verdicts(&run);
+    test_sets_release(&run.sets);
     ox_session_release(run.session);
     ox_trace_release(run.trace);
     ox_model_release(run.model);

@@ -30,7 +30,7 @@ static const struct opt common_options[] = {
      "show progress; auto: on a terminal, for work over a second"},
     {'j', "jobs", OPT_INT, FIELD(jobs), "N", NULL, "models at a time (default 1)"},
     {'t', "threads", OPT_INT, FIELD(threads), "N", NULL,
-     "threads within a model (default: the cores this process may use)"},
+     "threads within a model (default, and at most: the cores this process may use)"},
     {0, "max-memory", OPT_SIZE, FIELD(max_memory), "SIZE", NULL,
      "memory to use at the most (default: the less of 8G and 75 % of the machine's)"},
     {0, "max-file", OPT_SIZE, FIELD(max_file), "SIZE", NULL,
@@ -147,7 +147,9 @@ static enum ox_status apply_settings(struct cli *cli)
             return status;
     }
     limit_process_memory(limits->memory_bytes);
-    ox_env_set_threads(cli->env, (unsigned)common->threads);
+    /* More would wait for each other: every part of a node ends before the next begins. */
+    const unsigned cores = ox_env_threads(cli->env);
+    ox_env_set_threads(cli->env, common->threads < cores ? (unsigned)common->threads : cores);
     if (common->external_data == OX_EXTERNAL_FOLLOW && !common->external_root)
         return cli_fail(cli, OX_USAGE, "--external-data=follow-within needs --external-root DIR");
     ox_env_set_external(cli->env, (enum ox_external_mode)common->external_data,

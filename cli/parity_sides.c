@@ -122,7 +122,7 @@ static enum ox_status open_session(struct parity *p, struct parity_side *side)
     struct run *run = &side->run;
     struct ox_error err = {0};
     bool foreign = side->engine || side->cpu;
-    bool single = p->args->samples < 2 && run->args->test_data.n < 2;
+    bool single = p->args->samples < 2 && p->sets.n < 2;
     struct ox_run_options options = {.level = foreign ? 0 : side->level,
                                      .saturating = !foreign && run->args->simulate,
                                      .once = single,

@@ -1687,7 +1687,9 @@ enum ox_quant_processor {
 enum ox_weight_method {
     OX_WEIGHT_RTN, /* to nearest, by the scale of least squared error */
     OX_WEIGHT_HQQ, /* the same where outliers count less */
-    OX_WEIGHT_GPTQ /* errors of one row made up for by those that follow, as samples show how inputs go together */
+    OX_WEIGHT_GPTQ, /* errors of one row made up for by those that follow, as samples show how inputs go together */
+    OX_WEIGHT_K_QUANT, /* to nearest, by the scale of least squared error where larger values count more, as in llama.cpp */
+    OX_WEIGHT_AWQ /* what meets large inputs is scaled up before it is rounded, as samples show */
 };
 
 /* What --max-drop bounds, on samples held out. */
