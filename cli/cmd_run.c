@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commas.h"
 #include "run.h"
@@ -23,6 +24,8 @@ static const struct opt options[] = {
      "feed the files input_K.pb of a folder and compare with its output_K.pb; a folder of "
      "test_data_set_* folders "
      "stands for all of them"},
+    {0, "test-sets", OPT_FLAG, FIELD(test_sets), NULL, NULL,
+     "the same of the test_data_set_* folders beside each model, with a line a model"},
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL,
      "relative tolerance of --test-data (default 1e-3)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL,
@@ -100,7 +103,7 @@ static enum ox_status open_session(struct run *run)
     struct ox_run_options chosen = {
         .level = (int)run->args->level,
         .oracle = run->args->oracle,
-        .narrow = run->args->test_data.n > 0,
+        .narrow = run_is_tested(run->args),
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
         .saturating = run->args->simulate != 0,
@@ -194,6 +197,12 @@ static enum ox_status run_test_set(struct run *run, const char *dir)
     return cli_worse(status, run_write_outputs(run));
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
 {
     const struct run_args *args = args_;
@@ -202,9 +211,11 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     enum ox_status listed = OX_OK;
     for (size_t i = 0; i < args->test_data.n && status == OX_OK; i++)
         listed = cli_worse(listed, test_sets_add(cli, &run.sets, args->test_data.items[i]));
+    if (args->test_sets && status == OX_OK)
+        listed = cli_worse(listed, test_sets_add_beside(cli, &run.sets, path));
     if (status == OX_OK)
         status = open_session(&run);
-    if (status == OX_OK && args->test_data.n) {
+    if (status == OX_OK && run_is_tested(args)) {
         for (size_t i = 0; i < run.sets.n; i++)
             status = cli_worse(status, run_test_set(&run, run.sets.dirs[i]));
         status = cli_worse(status, listed);
@@ -267,17 +278,29 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->output && run_judge_output(cli, args->output) != OX_OK)
         return OX_USAGE;
     if (args->format == RUN_NPZ &&
-        (args->output || args->test_data.n || args->top || args->repeat || args->trace))
+        (args->output || run_is_tested(args) || args->top || args->repeat || args->trace))
         return cli_fail(cli, OX_USAGE,
                         "run: -f npz prints the outputs and nothing else; it excludes --output, "
                         "--test-data, --top, --repeat and --trace-nonfinite");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
-    if (args->save_test_data && (args->test_data.n || args->select.n || args->all))
+    if (args->save_test_data && (run_is_tested(args) || args->select.n || args->all))
         return cli_fail(cli, OX_USAGE,
                         "run: --save-test-data saves the graph's own outputs; it excludes "
                         "--test-data, --outputs and --all");
+    if (args->test_sets && args->select.n)
+        return cli_fail(cli, OX_USAGE, "run: --test-sets and --outputs exclude each other");
+    const struct common *common = &cli->common;
+    const bool many = n_operands != 1 || common->files_from || common->shard || common->log ||
+                      common->resume || is_folder(operands[0]);
+    if (many && (args->output || args->save_test_data || args->profile || args->baseline ||
+                 args->format == RUN_NPZ))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --output, --save-test-data, --profile, --baseline and -f npz are of "
+                        "one model");
     cli_give_back_large();
+    if (many)
+        return cli_each_model(cli, args_, operands, n_operands, run_model);
     enum ox_status status = cli_one_model(cli, operands, n_operands);
     return status == OX_OK ? run_model(cli, args_, operands[0]) : status;
 }
@@ -285,7 +308,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
 const struct command command_run = {
     .name = "run",
     .summary = "Run a model on given inputs",
-    .operands = "MODEL",
+    .operands = "MODEL|FOLDER...",
+    .several = true,
     .description =
         "Computes a model's outputs. Every operator that is not available is reported "
         "by name before anything runs.\n\n"
@@ -294,7 +318,12 @@ const struct command command_run = {
         "NAME.some, or NAME.none without elements.\n\n"
         "With --test-data the outputs are held against expected ones: exit status 1 "
         "when one departs, 3 when there are none and nothing else is asked of the run; -f json has "
-        "the verdicts as test_data. With --outputs too the folder only feeds.\n\n"
+        "the verdicts as test_data. With --outputs too the folder only feeds. --test-sets does it "
+        "for "
+        "models that lie beside their test data, as those of ONNX do: with a folder of many, -j "
+        "and --timeout it is what onnx_test_runner is for.\n\n"
+        "Of several models each is run by a process of its own. A folder stands for what lies "
+        "beneath it and is called .onnx, .onnxtxt, .onnxtext or .onnxjson.\n\n"
         "With --baseline an earlier run's times are a gate: exit status 1 when the median of "
         "--repeat runs is over --max-slower percent above the earlier one and the spread of both "
         "does not explain it (the interval of their ratio, with 95 %, is above 1). What a machine "
@@ -302,6 +331,8 @@ const struct command command_run = {
         "same -t.",
     .examples = "  onnxtool run model.onnx -i x=x.pb -o out/\n"
                 "  onnxtool run model.onnx --test-data test_data_set_0\n"
+                "  onnxtool run --test-sets -j 8 --timeout 60 --log done.jsonl "
+                "onnx/backend/test/data/node\n"
                 "  onnxtool run model.onnx --random 1 --shape x=8x3x224x224 --repeat 100 -f json\n"
                 "  onnxtool run model.onnx --random 1 --repeat 100 -t 1 --baseline old.json "
                 "--max-slower 5\n"

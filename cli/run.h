@@ -9,6 +9,7 @@
 struct run_args {
     struct opt_strings inputs; /* [NAME=]FILE[:DTYPE:DIMS] */
     struct opt_strings test_data;
+    bool test_sets;            /* those beside the model */
     const char *random;        /* seed; NULL: not asked */
     struct opt_strings shapes; /* NAME=1x3x224x224, for --random */
     struct opt_strings fills;  /* [NAME=]LOW:HIGH|NUMBER|count, for --random */
@@ -84,6 +85,12 @@ struct run {
 
 /* ---- run_inputs.c ---- */
 
+/* Whether outputs are held against files of test data. */
+static inline bool run_is_tested(const struct run_args *args)
+{
+    return args->test_data.n > 0 || args->test_sets;
+}
+
 /* For ox_run_options.on_missing; arg is the struct run. */
 void run_report_missing(void *arg, const struct ox_missing_op *op);
 
@@ -127,6 +134,8 @@ enum ox_status run_print_top(struct run *run);
 enum ox_status run_compare(struct run *run, const char *dir);
 /* The member "test_data" of JSON, where outputs were compared: an object a folder. */
 void run_verdicts_json(const struct run *run, char *const *names, struct ox_json *json);
+/* A line: whether the outputs of all sets agree. */
+void run_verdicts_text(const struct run *run, struct ox_strbuf *out);
 void run_release_verdicts(struct run *run);
 
 /* ---- run_outputs.c ---- */

@@ -121,6 +121,22 @@ void run_verdicts_json(const struct run *run, char *const *names, struct ox_json
     ox_json_end_array(json);
 }
 
+void run_verdicts_text(const struct run *run, struct ox_strbuf *out)
+{
+    size_t n_sets = 0, n_apart = 0;
+    for (size_t i = 0; i < run->n_verdicts; i++) {
+        n_sets += !i || strcmp(run->verdicts[i].folder, run->verdicts[i - 1].folder) != 0;
+        n_apart += !run->verdicts[i].result.agree;
+    }
+    ox_strbuf_name(out, run->model_path, 0);
+    if (n_apart)
+        ox_strbuf_printf(out, ": departs, %zu of %zu outputs", n_apart, run->n_verdicts);
+    else
+        ox_strbuf_printf(out, ": agrees, %zu output%s", run->n_verdicts,
+                         run->n_verdicts == 1 ? "" : "s");
+    ox_strbuf_printf(out, " in %zu set%s\n", n_sets, n_sets == 1 ? "" : "s");
+}
+
 void run_release_verdicts(struct run *run)
 {
     for (size_t i = 0; i < run->n_verdicts; i++) {

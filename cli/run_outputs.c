@@ -151,7 +151,7 @@ static void print_json(struct run *run)
         ox_json_object(&json);
         cli_json_string(&json, "name", names && names[i] ? names[i] : "");
         if (run->outputs[i])
-            ox_datum_json(&json, run->outputs[i], !run->args->output);
+            ox_datum_json(&json, run->outputs[i], !run->args->output && !run->args->test_sets);
         if (run->args->output) {
             cli_json_string(&json, "file", run->args->output);
         }
@@ -179,7 +179,13 @@ static void print_json(struct run *run)
 static void print_text(struct run *run)
 {
     struct ox_strbuf *out = &run->cli->out;
-    const bool compared = run->args->test_data.n && !run->args->select.n;
+    const bool compared = run_is_tested(run->args) && !run->args->select.n;
+    if (run->args->test_sets) {
+        run_verdicts_text(run, out);
+    } else if (run->cli->several) {
+        ox_strbuf_name(out, run->model_path, 0);
+        ox_strbuf_puts(out, ":\n");
+    }
     if (!run->args->output && !compared && !run->args->top)
         for (size_t i = 0; i < run->n_outputs; i++) {
             if (!run->outputs[i])

@@ -24,22 +24,47 @@ static bool add(struct test_sets *sets, const char *dir, const char *member)
     return true;
 }
 
+/* The sets in a folder; *n of them. false: out of memory. */
+static bool add_members(struct test_sets *sets, const char *dir, int *n)
+{
+    struct dirent **entries = NULL;
+    bool fits = true;
+    *n = scandir(dir, &entries, is_test_set, versionsort);
+    for (int i = 0; i < *n; i++) {
+        fits = fits && add(sets, dir, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    return fits;
+}
+
 enum ox_status test_sets_add(struct cli *cli, struct test_sets *sets, const char *dir)
 {
     struct stat info;
     if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
         return cli_fail(cli, OX_INPUT, "%s: is no folder with test data", dir);
-    struct dirent **entries = NULL;
-    int n = scandir(dir, &entries, is_test_set, versionsort);
-    bool fits = true;
-    for (int i = 0; i < n; i++) {
-        fits = fits && add(sets, dir, entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
+    int n;
+    bool fits = add_members(sets, dir, &n);
     if (n <= 0)
         fits = add(sets, dir, NULL);
     return fits ? OX_OK : cli_fail(cli, OX_NO_MEMORY, "out of memory");
+}
+
+enum ox_status test_sets_add_beside(struct cli *cli, struct test_sets *sets, const char *model)
+{
+    const char *slash = strrchr(model, '/');
+    struct ox_strbuf dir = {0};
+    int n = 0;
+    if (slash)
+        ox_strbuf_add(&dir, model, (size_t)(slash - model) + (slash == model));
+    else
+        ox_strbuf_putc(&dir, '.');
+    const bool fits = !dir.failed && add_members(sets, dir.data, &n);
+    ox_strbuf_release(&dir);
+    if (!fits)
+        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    return n > 0 ? OX_OK
+                 : cli_fail(cli, OX_INPUT, "%s: there is no test_data_set_* beside it", model);
 }
 
 void test_sets_release(struct test_sets *sets)

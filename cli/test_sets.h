@@ -12,6 +12,8 @@ struct test_sets {
 /* Adds the folders called test_data_set_* in `dir`, in the order of their numbers; `dir` itself where there are none. OX_INPUT with a
  * message: it is no folder. */
 enum ox_status test_sets_add(struct cli *cli, struct test_sets *sets, const char *dir);
+/* The test_data_set_* folders beside a model. OX_INPUT, reported: there are none. */
+enum ox_status test_sets_add_beside(struct cli *cli, struct test_sets *sets, const char *model);
 void test_sets_release(struct test_sets *sets);
 
 #endif

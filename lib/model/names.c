@@ -76,7 +76,9 @@ const char *ox_dim_rename(struct ox_arena *arena, const struct ox_names *dims, c
         changed |= to != NULL;
         done = at;
     }
-    if (changed) {
+    if (out.failed || one.failed) {
+        text = NULL;
+    } else if (changed) {
         ox_strbuf_puts(&out, done);
         text = ox_arena_text(arena, &out);
     }

@@ -20,7 +20,10 @@ quantize-dynamic m.onnxtxt -o out --weight-only int4
 optimize --fp16 m.onnxtxt -o out
 convert-opset m.onnxtxt --to 11 -o out
 parity m.onnxtxt other.onnxtxt --random 1 --bisect
+parity m.onnxtxt --random 1 --perturb
 diff m.onnxtxt other.onnxtxt
+edit m.onnxtxt --prefix p/ --rename-dim N=batch --insert p/a=Neg -o out
+merge m.onnxtxt other.onnxtxt --apart --shared x --prefix2 q/ -o out
 external-data strip digits.onnx -o out --threshold 16
 external-data pack digits.onnx -o out --threshold 16
 ops Conv --opset 11
