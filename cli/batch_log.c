@@ -8,28 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common_options.h"
+
 #define SCHEMA_NAME "onnxtool.log/1"
 
 enum { MOST_KEPT = 16 << 20 /* bytes of results */ };
 
 /* ---- What a line is of ------------------------------------------------------------------------------------------- */
 
-/* Other common options tell how a batch is done, not what comes of it. */
-static bool decides_results(const struct opt *opt)
-{
-    static const char *const ways[] = {"jobs", "threads", "progress", "files-from", "shard",
-                                       "log",  "resume",  "timeout",  "max-memory"};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (strcmp(opt->name, ways[i]) == 0)
-            return false;
-    return true;
-}
-
 static void put_options(struct ox_strbuf *out, const struct cli *cli)
 {
     for (size_t i = 0; i < cli->n_given; i++) {
         const struct opt_given *given = &cli->given[i];
-        if (!decides_results(given->opt))
+        if (!cli_decides_results(given->opt))
             continue;
         ox_strbuf_printf(out, "%s--%s", out->len ? " " : "", given->opt->name);
         if (given->value)

@@ -34,8 +34,6 @@ struct common {
     bool op_inside;
 };
 struct command;
-/* Those that a command takes besides its own; NULL: all that some command takes. */
-const struct opt *cli_common_options(const struct command *command);
 
 struct cli {
     const struct command *command;
@@ -69,8 +67,9 @@ struct command {
                           size_t n_operands);
 };
 
-extern const struct command *const commands[]; /* sorted; ends in NULL */
-const struct command *command_find(const char *name);
+extern const struct command *const commands[];        /* sorted; ends in NULL */
+const struct command *command_find(const char *name); /* NULL: there is none of that name */
+const char *command_nearest(const char *name);        /* the name most alike; NULL: none is near */
 
 /* ---- loaded.c ---- */
 
@@ -102,6 +101,8 @@ enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const cha
 /* Saves a model; "-" is standard output, which then carries nothing else. Has reported errors. */
 enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
                               const struct ox_save_options *options);
+/* Warns where a model that was made, and goes to that file, is not valid, as of one that was not. Has reported errors. */
+enum ox_status cli_check_result(struct cli *cli, struct ox_model *model, const char *path);
 /* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */
 enum ox_status cli_flush(struct cli *cli);
 /* The most bytes of memory that this process had resident so far; 0 where the system does not tell. */

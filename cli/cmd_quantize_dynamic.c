@@ -169,7 +169,9 @@ const struct command command_quantize_dynamic = {
         "DynamicQuantizeLSTM has uint8.\n\n"
         "A SELECTOR is the name of a node, a name with * ? [ ], re: and a regular expression, "
         "op:TYPE, after:NAME or before:NAME (the node and what depends on it, or what it depends "
-        "on), graph:PATH. One that selects nothing is an error.",
+        "on), graph:PATH, shape:DIMS (a constant that it takes has these dimensions: "
+        "64x>=3x*x*, with ... at the end for any more), shape:in:DIMS or shape:out:DIMS (a value "
+        "that it takes or makes). One that selects nothing is an error.",
     .examples =
         "  onnxtool quantize-dynamic model.onnx -o model.int8.onnx --per-channel\n"
         "  onnxtool quantize-dynamic model.onnx -o model.int4.onnx --weight-only int4 --method "

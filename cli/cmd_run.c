@@ -1,7 +1,5 @@
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "commas.h"
 #include "run.h"
@@ -106,7 +104,7 @@ static enum ox_status open_session(struct run *run)
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
         .saturating = run->args->simulate != 0,
-        .once = run->args->repeat == 0 && run->args->test_data.n < 2,
+        .once = run->args->repeat == 0 && run->sets.n < 2,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};
@@ -196,41 +194,20 @@ static enum ox_status run_test_set(struct run *run, const char *dir)
     return cli_worse(status, run_write_outputs(run));
 }
 
-static int is_test_set(const struct dirent *entry)
-{
-    return strncmp(entry->d_name, "test_data_set_", 14) == 0;
-}
-
-/* A folder of inputs, or one of such folders. */
-static enum ox_status run_test_data(struct run *run, const char *dir)
-{
-    struct stat info;
-    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
-        return cli_fail(run->cli, OX_INPUT, "%s: is no folder with test data", dir);
-    struct dirent **entries = NULL;
-    int n = scandir(dir, &entries, is_test_set, versionsort);
-    enum ox_status worst = OX_OK;
-    for (int i = 0; i < n; i++) {
-        struct ox_strbuf path = {0};
-        ox_strbuf_printf(&path, "%s/%s", dir, entries[i]->d_name);
-        worst = cli_worse(worst, path.failed ? OX_NO_MEMORY : run_test_set(run, path.data));
-        ox_strbuf_release(&path);
-        free(entries[i]);
-    }
-    free(entries);
-    return n > 0 ? worst : run_test_set(run, dir);
-}
-
 static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
 {
     const struct run_args *args = args_;
     struct run run = {.cli = cli, .args = args, .model_path = path};
     enum ox_status status = run_read_baseline(&run);
+    enum ox_status listed = OX_OK;
+    for (size_t i = 0; i < args->test_data.n && status == OX_OK; i++)
+        listed = cli_worse(listed, test_sets_add(cli, &run.sets, args->test_data.items[i]));
     if (status == OX_OK)
         status = open_session(&run);
     if (status == OX_OK && args->test_data.n) {
-        for (size_t i = 0; i < args->test_data.n; i++)
-            status = cli_worse(status, run_test_data(&run, args->test_data.items[i]));
+        for (size_t i = 0; i < run.sets.n; i++)
+            status = cli_worse(status, run_test_set(&run, run.sets.dirs[i]));
+        status = cli_worse(status, listed);
     } else if (status == OX_OK) {
         status = run_read_inputs(&run);
         if (status == OX_OK)
@@ -255,6 +232,7 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
     free(run.outputs);
     free(run.timing.ms);
     run_release_verdicts(&run);
+    test_sets_release(&run.sets);
     ox_session_release(run.session);
     ox_trace_release(run.trace);
     ox_model_release(run.model);

@@ -1,7 +1,7 @@
 /* --help and the manual pages, from the same tables that options are read by. */
 #include <string.h>
 
-#include "cli.h"
+#include "common_options.h"
 
 enum { HELP_INDENT = 26 };
 

@@ -19,6 +19,7 @@ struct parity_args {
     int agreement;            /* enum ox_agreement */
     bool nan_agrees;
     bool metric, layers, bisect, oracle;
+    bool perturb; /* with layers */
     int format;
     const char *output;
 };
@@ -94,8 +95,7 @@ struct parity {
     struct ox_datum **given; /* inputs of A as the files have them, perhaps with all samples */
     struct ox_datum **
         wide; /* those of the sample, before floats took the width that A has; B is fed from them */
-    const char **folders; /* --test-data, a folder a sample */
-    size_t n_folders;
+    struct test_sets sets;           /* --test-data, a folder a sample */
     struct ox_parity *layers;        /* --layers, --bisect; NULL */
     struct ox_parity_causes *causes; /* of the first divergence; NULL */
     struct ox_trace *trace;          /* --trace-nonfinite; NULL */

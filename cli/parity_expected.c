@@ -176,7 +176,7 @@ enum ox_status parity_take_expected(struct parity *p, uint64_t i, struct parity_
     const char *path = p->args->expected;
     struct ox_error err = {0};
     if (!path)
-        return take_folder(p, wants, p->folders[i]);
+        return take_folder(p, wants, p->sets.dirs[i]);
     if (is_folder(path))
         return take_folder(p, wants, path);
     size_t n = strlen(path);

@@ -1,49 +1,7 @@
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "parity.h"
-
-/* ---- Folders of test data ------------------------------------------------------------------------------------------ */
-
-static int is_test_set(const struct dirent *entry)
-{
-    return strncmp(entry->d_name, "test_data_set_", 14) == 0;
-}
-
-static bool add_folder(struct parity *p, const char *dir, const char *member)
-{
-    const char **more = realloc(p->folders, (p->n_folders + 1) * sizeof *more);
-    struct ox_strbuf path = {0};
-    if (!more)
-        return false;
-    p->folders = more;
-    ox_strbuf_printf(&path, "%s%s%s", dir, member ? "/" : "", member ? member : "");
-    if (path.failed)
-        return false;
-    p->folders[p->n_folders++] = path.data;
-    return true;
-}
-
-/* A folder of inputs, or those in it. */
-static enum ox_status list_folders(struct parity *p, const char *dir)
-{
-    struct stat info;
-    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
-        return cli_fail(p->cli, OX_INPUT, "%s: is no folder with test data", dir);
-    struct dirent **entries = NULL;
-    int n = scandir(dir, &entries, is_test_set, versionsort);
-    bool fits = true;
-    for (int i = 0; i < n; i++) {
-        fits = fits && add_folder(p, dir, entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
-    if (n <= 0)
-        fits = add_folder(p, dir, NULL);
-    return fits ? OX_OK : cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-}
 
 /* ---- Samples in one array ------------------------------------------------------------------------------------------ */
 
@@ -116,11 +74,6 @@ enum ox_status parity_read_inputs(struct parity *p)
 {
     struct run *a = &p->sides[0].run;
     uint64_t given = 0, asked = (uint64_t)p->args->samples;
-    for (size_t i = 0; i < p->args->run.test_data.n; i++) {
-        enum ox_status status = list_folders(p, p->args->run.test_data.items[i]);
-        if (status != OX_OK)
-            return status;
-    }
     enum ox_status status = run_read_inputs(a);
     if (status != OX_OK)
         return status;
@@ -131,8 +84,8 @@ enum ox_status parity_read_inputs(struct parity *p)
     memcpy(p->given, a->inputs, a->n_inputs * sizeof *p->given);
     memset(a->inputs, 0, a->n_inputs * sizeof *a->inputs);
     status = count_given(p, &given);
-    if (p->n_folders)
-        given = p->n_folders;
+    if (p->sets.n)
+        given = p->sets.n;
     if (status == OX_OK && given && asked > given)
         status = cli_fail(p->cli, OX_USAGE, "parity: %llu samples are asked for, %llu are given",
                           (unsigned long long)asked, (unsigned long long)given);
@@ -162,8 +115,8 @@ enum ox_status parity_load_sample(struct parity *p, uint64_t sample)
         if (status != OX_OK)
             return cli_error(p->cli, &err);
     }
-    if (p->n_folders)
-        status = run_read_test_inputs(a, p->folders[sample]);
+    if (p->sets.n)
+        status = run_read_test_inputs(a, p->sets.dirs[sample]);
     if (status == OX_OK)
         status = run_draw_inputs(a);
     if (status == OX_OK)
@@ -184,7 +137,5 @@ void parity_release_inputs(struct parity *p)
     run_release_data(p->wide, n);
     free(p->given);
     free(p->wide);
-    for (size_t i = 0; i < p->n_folders; i++)
-        free((void *)(uintptr_t)p->folders[i]);
-    free(p->folders);
+    test_sets_release(&p->sets);
 }

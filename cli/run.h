@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "render_trace.h"
+#include "test_sets.h"
 
 struct run_args {
     struct opt_strings inputs; /* [NAME=]FILE[:DTYPE:DIMS] */
@@ -66,6 +67,7 @@ struct run {
     const char *model_path;
     struct ox_model *model;
     struct ox_session *session;
+    struct test_sets sets; /* --test-data */
     size_t n_inputs, n_outputs;
     size_t n_missing;             /* operators reported as not available */
     uint64_t sample;              /* added to the seed of --random */

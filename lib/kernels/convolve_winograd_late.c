@@ -103,7 +103,7 @@ static void plan_late(const struct ox_compute *t, const struct ox_conv *c, unsig
     const bool few = c->out_channels <= t->nr || by_pieces;
     const size_t depth = few                      ? OX_CONV_LATE_DEPTH / 2
                          : ox_winograd_is_line(c) ? OX_CONV_LATE_DEPTH
-                                                  : OX_CONV_LATE_DEPTH * t->nr / l->cols;
+                                                  : t->late_depth * t->nr / l->cols;
     j->depth = ox_even_part(c->in_channels, depth, 1);
     l->piece = j->depth * l->cols + 16;
     j->in_plane = (l->portion * j->depth + 15) / 16 * 16 + 16;

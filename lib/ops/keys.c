@@ -1,7 +1,5 @@
 #include "ops/keys.h"
 
-#include <stdbool.h>
-
 /* ---- Few: merging -------------------------------------------------------------------------------------------------- */
 
 /* Merges sorted [0, half) and [half, n), of which the second has as many or one more: from both ends at once and without a branch, as
@@ -101,6 +99,27 @@ uint64_t *ox_keys_sort(uint64_t *keys, size_t n, uint64_t *work)
 }
 
 /* ---- The least of many -------------------------------------------------------------------------------------------- */
+
+bool ox_keys_settle(uint64_t *keys, size_t n,
+                    bool (*before)(const void *context, uint32_t a, uint32_t b),
+                    const void *context)
+{
+    enum { MOVES = 8 }; /* a key, on the average */
+    size_t moves = MOVES * n;
+    for (size_t i = 1; i < n; i++) {
+        const uint64_t key = keys[i];
+        size_t at = i;
+        for (; at > 0 && keys[at - 1] >> 32 == key >> 32 &&
+               before(context, (uint32_t)key, (uint32_t)keys[at - 1]);
+             at--) {
+            if (--moves == 0)
+                return false;
+            keys[at] = keys[at - 1];
+        }
+        keys[at] = key;
+    }
+    return true;
+}
 
 size_t ox_keys_part(uint64_t *keys, size_t n, size_t few, uint64_t *work)
 {

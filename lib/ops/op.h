@@ -72,11 +72,20 @@ const struct ox_op *ox_op_find(const char *domain, const char *name, int64_t ops
 /* No tensor that a kernel meets has more dimensions, and none that it makes may have. */
 enum { OX_MOST_RANK = 64 };
 
+/* What nodes have in common whose prepare() would leave the same: the runtime's, for as long as nodes run. */
+struct ox_shared_state {
+    void *state; /* NULL: not made yet, or given back */
+    size_t bytes;
+    size_t refs; /* nodes */
+    bool ready;  /* prepare() has returned: it stays as it is */
+};
+
 /* What prepare() left with a node: one block of memory that the runtime gives back with the session, or behind the node in a model
  * that is run but once, so that the next node packs its weights where these lay. */
 struct ox_prepared {
     void *state; /* NULL: nothing */
     size_t bytes;
+    struct ox_shared_state *shared; /* that the state is; NULL: it is this node's own */
     struct ox_tensor *lent; /* of the run's memory, where the state lies; NULL: in its own pages */
     uint64_t
         absorbed; /* bit i: input i is in the state; it is not loaded any more, and r->in[i] is NULL */
@@ -108,6 +117,9 @@ struct ox_run {
     /* What inference tells of a value of this node's subgraphs where the file does not; NULL: nothing. It lives as long as the
      * executor. Set by the runtime; NULL: never asked. */
     const struct ox_type *(*inferred)(struct ox_run *r, const struct ox_value *value);
+    /* What nodes with these `fixed` inputs have in common under a key; NULL: nothing, or out of memory. Set by the runtime; NULL: nothing is
+     * shared. */
+    struct ox_shared_state *(*share)(struct ox_run *r, const void *key, size_t n);
     uint64_t
         seed; /* for random operators without a seed of their own: differs a node, the same a run */
     const struct ox_op *op; /* the row that runs; NULL: flags do not matter */
@@ -137,6 +149,10 @@ void ox_run_release_work(struct ox_run *r);
 /* In prepare(): memory that stays with the node, 64-byte aligned and not zeroed, as r->prepared->state. NULL with *err set. Once
  * a node. */
 void *ox_run_keep(struct ox_run *r, size_t bytes, struct ox_error *err);
+/* The same where other nodes may need what it will hold: `key` is all that this depends on but for the operator and the inputs that are
+ * fixed, n bytes. *made: it holds that already, of another node. Nobody writes to it once prepare() has returned. */
+void *ox_run_keep_shared(struct ox_run *r, const void *key, size_t n, size_t bytes, bool *made,
+                         struct ox_error *err);
 /* In prepare(): input i (< 64) is not needed again. */
 void ox_run_absorb(struct ox_run *r, size_t i);
 /* What prepare() left; NULL. */

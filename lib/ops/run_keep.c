@@ -32,6 +32,29 @@ void *ox_run_keep(struct ox_run *r, size_t bytes, struct ox_error *err)
     return state;
 }
 
+void *ox_run_keep_shared(struct ox_run *r, const void *key, size_t n, size_t bytes, bool *made,
+                         struct ox_error *err)
+{
+    struct ox_prepared *prepared = r->prepared;
+    struct ox_shared_state *kept =
+        r->share && !r->once && !prepared->state ? r->share(r, key, n) : NULL;
+    if (kept && kept->state && !kept->ready)
+        kept = NULL; /* whoever made it has failed */
+    *made = kept && kept->state;
+    if (*made) {
+        kept->refs++;
+        prepared->shared = kept;
+        prepared->bytes = kept->bytes;
+        return prepared->state = kept->state;
+    }
+    void *state = ox_run_keep(r, bytes, err);
+    if (state && kept) {
+        *kept = (struct ox_shared_state){.state = state, .bytes = prepared->bytes, .refs = 1};
+        prepared->shared = kept;
+    }
+    return state;
+}
+
 void ox_run_absorb(struct ox_run *r, size_t i)
 {
     r->prepared->absorbed |= (uint64_t)1 << i;
@@ -46,9 +69,13 @@ void ox_prepared_release(struct ox_prepared *prepared, struct ox_budget *budget)
 {
     if (!prepared->state)
         return;
+    struct ox_shared_state *kept = prepared->shared;
+    const bool last = !kept || --kept->refs == 0;
+    if (kept && last)
+        *kept = (struct ox_shared_state){0};
     if (prepared->lent) {
         ox_tensor_release(prepared->lent);
-    } else {
+    } else if (last) {
         ox_pages_release(prepared->state, prepared->bytes);
         ox_budget_give(budget, prepared->bytes);
     }

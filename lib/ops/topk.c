@@ -29,6 +29,12 @@ static size_t topk_room(size_t n, size_t k)
     return k < n - k ? 2 * k : n;
 }
 
+/* What the order of two elements goes by. */
+struct topk_row {
+    const void *data;
+    bool largest;
+};
+
 #define STAMP "ops/topk_keys_tmpl.h"
 #include "common/stamp_floats.h"
 #define STAMP "ops/topk_keys_tmpl.h"

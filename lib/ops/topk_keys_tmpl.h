@@ -34,28 +34,22 @@ static inline T N(topk_worst)(const T *row, size_t n, bool largest)
 #endif
 }
 
-/* Puts neighbours in order whose keys do not tell them apart. False: there are too many of them. */
+static bool N(topk_key_before)(const void *row_, uint32_t a, uint32_t b)
+{
+    const struct topk_row *row = row_;
+    return N(topk_before)(row->data, a, b, row->largest);
+}
+
+/* Doubles alone have keys that do not tell them apart. False: too many of them. */
 static bool N(topk_settle)(const T *row, uint64_t *keys, size_t n, bool largest)
 {
 #ifdef T_FLOAT
-    enum { MOVES = 8 }; /* a key, on the average */
-    size_t moves = sizeof(T) == 8 ? MOVES * n : 0;
+    const bool by_halves = sizeof(T) == 8;
 #else
-    size_t moves = 0;
+    const bool by_halves = false;
 #endif
-    for (size_t i = 1; moves && i < n; i++) {
-        const uint64_t key = keys[i];
-        size_t at = i;
-        for (; at > 0 && keys[at - 1] >> 32 == key >> 32 &&
-               N(topk_before)(row, (uint32_t)key, (uint32_t)keys[at - 1], largest);
-             at--) {
-            if (--moves == 0)
-                return false;
-            keys[at] = keys[at - 1];
-        }
-        keys[at] = key;
-    }
-    return true;
+    const struct topk_row context = {row, largest};
+    return !by_halves || ox_keys_settle(keys, n, N(topk_key_before), &context);
 }
 
 /* Whether *bound is worse than at least k elements of a row, by the best of as many groups as there is room for, side by side; `keys` has

@@ -58,24 +58,9 @@ static int compare_items(const struct items *items, int64_t a, int64_t b)
     return items->compare(items->data, (size_t)a * block, (size_t)b * block, block);
 }
 
-/* Puts those in order whose keys are the same. False: there are too many of them. */
-static bool settle(const struct items *items, uint64_t *keys)
+static bool is_before(const void *items, uint32_t a, uint32_t b)
 {
-    enum { MOVES = 8 }; /* a key, on the average */
-    size_t moves = MOVES * items->n;
-    for (size_t i = 1; i < items->n; i++) {
-        const uint64_t key = keys[i];
-        size_t at = i;
-        for (; at > 0 && keys[at - 1] >> 32 == key >> 32 &&
-               compare_items(items, (uint32_t)keys[at - 1], (uint32_t)key) > 0;
-             at--) {
-            if (--moves == 0)
-                return false;
-            keys[at] = keys[at - 1];
-        }
-        keys[at] = key;
-    }
-    return true;
+    return compare_items(items, a, b) < 0;
 }
 
 /* sort_items() by keys; NULL: there are none. */
@@ -85,7 +70,7 @@ static int64_t *sort_by_keys(const struct items *items, int64_t *list, int64_t *
         !items->keys(items->data, items->n, (uint64_t *)list))
         return NULL;
     uint64_t *sorted = ox_keys_sort((uint64_t *)list, items->n, (uint64_t *)other);
-    if (items->by_halves && !settle(items, sorted))
+    if (items->by_halves && !ox_keys_settle(sorted, items->n, is_before, items))
         return NULL;
     for (size_t i = 0; i < items->n; i++)
         sorted[i] = (uint32_t)sorted[i];

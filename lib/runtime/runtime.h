@@ -72,6 +72,9 @@ struct ox_session {
     struct ox_arena arena;         /* plans and ports */
     struct ox_arena scratch;       /* frames and kernels, as a stack */
     struct ox_pool *pool;
+    struct ox_strmap kept_of; /* what nodes share by what it depends on -> index in kept */
+    struct ox_shared_state **kept;
+    size_t n_kept, cap_kept;
     struct ox_strmap plan_of; /* address of a graph -> index in plans */
     struct ox_plan **plans;
     size_t n_plans, cap_plans;
@@ -189,6 +192,11 @@ void ox_shaped_drop(struct ox_plan *plan);
 void ox_frame_release_values(struct ox_frame *frame, const struct ox_step *step);
 /* Runs a step in its frame and puts its outputs in place. */
 enum ox_status ox_step_run(struct ox_frame *frame, struct ox_step *step, struct ox_error *err);
+
+/* struct ox_run's share(). */
+struct ox_shared_state *ox_step_share(struct ox_run *r, const void *key, size_t n);
+/* Forgets what nodes share, once they have given it back. */
+void ox_session_release_kept(struct ox_session *session);
 
 /* Writes down what a step took, if it is asked. */
 void ox_event_add(struct ox_frame *frame, const struct ox_step *step, uint64_t start,

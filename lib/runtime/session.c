@@ -187,6 +187,7 @@ static enum ox_status new_session(struct ox_session **out, struct ox_model *mode
     ox_arena_init(&session->arena, ox_env_budget(model->env));
     ox_arena_init(&session->scratch, ox_env_budget(model->env));
     ox_strmap_init(&session->plan_of);
+    ox_strmap_init(&session->kept_of);
     enum ox_status status;
     if (!model->graph) {
         status = ox_fail(err, OX_INPUT, "the model has no graph");
@@ -233,6 +234,7 @@ void ox_session_release(struct ox_session *session)
     ox_session_release(session->unnamed);
     free(session->warning);
     ox_plan_release(session);
+    ox_session_release_kept(session);
     ox_pool_release(session->pool);
     ox_shapes_release(session->shapes);
     if (session->planned != session->model)

@@ -257,7 +257,10 @@ static enum ox_status prepare(struct activation *a, struct ox_error *err)
     prepared->asked = true;
     prepared->done = !prepared->again;
     prepared->again = false;
-    a->frame->session->weights_bytes += prepared->bytes - before;
+    if (prepared->shared)
+        prepared->shared->ready = true;
+    if (!prepared->shared || prepared->shared->refs == 1)
+        a->frame->session->weights_bytes += prepared->bytes - before;
     for (size_t i = 0; i < a->run.n_in && i < 64; i++) {
         if (!(prepared->absorbed >> i & 1))
             continue;
@@ -426,6 +429,7 @@ static struct activation *activate(struct ox_frame *frame, struct ox_step *step)
     r->asked = frame->call ? NULL : step->asked;
     r->alloc = alloc_out;
     r->is_last_use = is_last_use;
+    r->share = ox_step_share;
     r->prepared = session->options.level >= 2 ? &step->prepared : NULL;
     r->saturating = session->options.saturating;
     r->once = session->options.once && !frame->up;

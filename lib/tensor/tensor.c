@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "common/env.h"
+#include "common/pages.h"
 
-enum { ALIGN = 64 }; /* bytes: a cache line, the widest vector */
+enum {
+    ALIGN = 64, /* bytes: a cache line, the widest vector */
+    STRUCTS = sizeof(struct ox_buffer) + sizeof(struct ox_tensor)
+};
 
 bool ox_dims_count(unsigned rank, const int64_t *dims, size_t *n)
 {
@@ -60,6 +64,28 @@ static enum ox_status count_elements(enum ox_dtype dtype, unsigned rank, const i
     return OX_OK;
 }
 
+/* Where a page of the system's own, large or not, is no matter: sanitizers watch what lies around a block of malloc. */
+#ifdef OX_SANITIZE
+static bool is_paged(enum ox_dtype dtype, size_t padded)
+{
+    (void)dtype;
+    (void)padded;
+    return false;
+}
+#else
+/* Large ones take huge pages, for a fault costs more than what is written to a small page. */
+static bool is_paged(enum ox_dtype dtype, size_t padded)
+{
+    enum { LEAST = 2 << 20 };
+    return padded >= LEAST && dtype != OX_STRING;
+}
+#endif
+
+static void release_pages(struct ox_buffer *buffer)
+{
+    ox_pages_release(buffer->data, buffer->bytes - STRUCTS);
+}
+
 static void buffer_unref(struct ox_buffer *buffer)
 {
     while (buffer && ox_unref(&buffer->refs)) {
@@ -96,14 +122,18 @@ enum ox_status ox_tensor_new(struct ox_tensor **out, struct ox_budget *budget, e
     size_t padded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     if (padded == 0)
         padded = ALIGN;
-    size_t counted = padded + sizeof(struct ox_buffer) + sizeof(struct ox_tensor);
+    size_t counted = padded + STRUCTS;
     if (!ox_budget_take(budget, counted))
         return bad_dims(OX_LIMIT, "goes over the memory limit", dtype, rank, dims, err);
     struct ox_tensor *tensor = tensor_struct(dtype, rank, dims, n);
     struct ox_buffer *buffer = calloc(1, sizeof *buffer);
-    void *data = aligned_alloc(ALIGN, padded);
+    const bool paged = is_paged(dtype, padded);
+    void *data = paged ? ox_pages_new(padded) : aligned_alloc(ALIGN, padded);
     if (!tensor || !buffer || !data) {
-        free(data);
+        if (paged)
+            ox_pages_release(data, padded);
+        else
+            free(data);
         free(buffer);
         free(tensor);
         ox_budget_give(budget, counted);
@@ -115,6 +145,7 @@ enum ox_status ox_tensor_new(struct ox_tensor **out, struct ox_budget *budget, e
     buffer->data = data;
     buffer->bytes = counted;
     buffer->budget = budget;
+    buffer->on_release = paged ? release_pages : NULL;
     ox_arena_init(&buffer->strings, budget);
     tensor->data = data;
     tensor->buffer = buffer;

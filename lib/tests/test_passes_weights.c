@@ -130,6 +130,28 @@ START_TEST(taps_that_meet_padding_alone_go)
 }
 END_TEST
 
+START_TEST(taps_go_of_weights_at_any_address)
+{
+    struct text_run f;
+    const float taps[] = {1, -2, 3, 0.5F, 4, 5, -6, 7, 8};
+    uint8_t raw[sizeof taps + 1];
+    text_open(&f, HEAD "g (float[1,1,1,4] x) => (float[1,1,A,B] y) <float[1,1,3,3] w = {0, 0, 0, "
+                       "0, 0, 0, 0, 0, 0}> "
+                       "{ y = Conv <pads = [1, 1, 1, 1]> (x, w) }");
+    struct ox_stored *stored =
+        (struct ox_stored *)(uintptr_t)f.model->graph->nodes[0]->inputs[1]->init;
+    memcpy(raw + 1, taps, sizeof taps);
+    stored->place = OX_STORED_RAW;
+    stored->raw = raw + 1;
+    stored->raw_bytes = sizeof taps;
+    ck_assert_int_eq(ox_optimize(f.model, NULL, NULL, &f.err), OX_OK);
+    const struct ox_stored *kept = f.model->graph->nodes[0]->inputs[1]->init;
+    ck_assert_int_eq(kept->place, OX_STORED_TENSOR);
+    ck_assert_mem_eq(kept->tensor->data, taps + 3, 3 * sizeof *taps);
+    text_close(&f);
+}
+END_TEST
+
 /* A tap that meets the map at one output, weights that make NaN of padding, and padding that would have to be negative. */
 START_TEST(taps_that_count_stay)
 {
@@ -223,6 +245,7 @@ int main(void)
     tcase_add_test(all, padding_goes_into_a_convolution_and_an_average);
     tcase_add_test(all, padding_by_another_value_or_of_channels_stays);
     tcase_add_test(all, taps_that_meet_padding_alone_go);
+    tcase_add_test(all, taps_go_of_weights_at_any_address);
     tcase_add_test(all, taps_that_count_stay);
     tcase_add_test(all, product_and_sum_become_gemm);
     tcase_add_test(all, a_sum_that_widens_the_product_stays);

@@ -300,6 +300,47 @@ START_TEST(weights_packed_for_one_run_are_packed_again_for_the_next)
 }
 END_TEST
 
+/* What two runs of a model hold of weights. The model is two convolutions, over maps of two sizes, and two products in a row; `other` is
+ * behind the names of the weights and biases of the second ones. */
+static uint64_t weights_held(const char *other, float y[2])
+{
+    static const char format[] = HEAD
+        "g (float[1,2,5,5] x) => (float[A,B] y) <float[2,2,3,3] w = %s, float[2,2,3,3] w2 = %s, "
+        "float[2] b = {1, -2}, float[2] b2 = {1, -2}, float[2,2] m = {1, 2, 3, -4}, "
+        "float[2,2] m2 = {1, 2, 3, -4}> { u = Identity (m%s) p = Conv (x, w, b) "
+        "q = Conv (p, w%s, b%s) r = Flatten (q) k = MatMul (r, m) l = Add (k, b) "
+        "n = MatMul (l, u) y = Add (n, b%s) }";
+    const struct ox_run_options options = {.level = 2};
+    struct ox_session_stats stats;
+    struct text_run f;
+    char list[256] = "{0", text[2048];
+    float x[50];
+    for (int i = 1; i < 36; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), ", %d", i * 5 % 7 - 3);
+    strcat(list, "}");
+    snprintf(text, sizeof text, format, list, list, other, other, other, other);
+    for (size_t i = 0; i < OX_COUNT(x); i++)
+        x[i] = (float)(i % 7) - 3;
+    text_must_plan(&f, text, &options);
+    text_give(&f, OX_FLOAT32, 4, (const int64_t[]){1, 2, 5, 5}, x);
+    text_must_run(&f);
+    text_must_run(&f);
+    memcpy(y, ox_datum_get_tensor(f.out[0])->data, 2 * sizeof *y);
+    ox_session_stats(f.session, &stats);
+    text_close(&f);
+    return stats.weights_bytes;
+}
+
+START_TEST(nodes_of_the_same_weights_hold_them_once)
+{
+    float shared[2], apart[2];
+    const uint64_t once = weights_held("", shared), twice = weights_held("2", apart);
+    ck_assert_mem_eq(shared, apart, sizeof shared);
+    ck_assert_msg(4 * once <= 3 * twice, "%llu of %llu", (unsigned long long)once,
+                  (unsigned long long)twice);
+}
+END_TEST
+
 START_TEST(memory_limit_ends_a_run)
 {
     struct text_run f;
@@ -335,6 +376,7 @@ int main(void)
     tcase_add_test(all, long_chain_needs_memory_for_two_values);
     tcase_add_test(all, output_outlives_the_session);
     tcase_add_test(all, weights_packed_for_one_run_are_packed_again_for_the_next);
+    tcase_add_test(all, nodes_of_the_same_weights_hold_them_once);
     tcase_add_test(all, memory_limit_ends_a_run);
     suite_add_tcase(suite, all);
     return run_suite(suite);

@@ -36,6 +36,23 @@ START_TEST(new_tensors_are_aligned_counted_and_given_back)
 }
 END_TEST
 
+START_TEST(large_tensors_hold_all_they_count)
+{
+    struct ox_budget budget = {0};
+    struct ox_tensor *tensor, *part;
+    const size_t n = (5 << 20) + 3;
+    ck_assert_int_eq(ox_tensor_new(&tensor, &budget, OX_UINT8, 1, (int64_t[]){(int64_t)n}, &err),
+                     OX_OK);
+    ck_assert_uint_ge(budget.used, n);
+    memset(tensor->data, 7, n);
+    ck_assert_int_eq(ox_tensor_part(&part, tensor, n - 2, 2, &err), OX_OK);
+    ox_tensor_release(tensor);
+    ck_assert_mem_eq(part->data, "\x07\x07", 2);
+    ox_tensor_release(part);
+    ck_assert_uint_eq(budget.used, 0);
+}
+END_TEST
+
 START_TEST(impossible_tensors_are_refused)
 {
     struct ox_budget budget = {.limit = 1000};
@@ -207,6 +224,7 @@ int main(void)
     TCase *tests = tcase_create("tensor");
     tcase_add_test(tests, shapes_are_counted_with_every_check);
     tcase_add_test(tests, new_tensors_are_aligned_counted_and_given_back);
+    tcase_add_test(tests, large_tensors_hold_all_they_count);
     tcase_add_test(tests, impossible_tensors_are_refused);
     tcase_add_test(tests, strings_are_copied_with_their_nuls);
     tcase_add_test(tests, data_given_from_outside_are_brought_into_form);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "graph/match.h"
 #include "graph/passes/channels.h"
 
@@ -73,46 +74,79 @@ static bool read_axis(struct ox_rewrite *rw, const struct ox_node *conv, unsigne
     return comes_out(out);
 }
 
-/* The kept taps of each pair of channels, [pairs][taps of axes]; false: one that is left out is no number, which padding would tell. */
-static bool copy_kept(const float *from, size_t pairs, const struct axis *axes, float *to)
+static bool all_finite(const uint8_t *from, int64_t n)
 {
-    for (size_t p = 0; p < pairs; p++)
-        for (int64_t z = 0; z < axes[0].kernel; z++)
-            for (int64_t y = 0; y < axes[1].kernel; y++)
-                for (int64_t x = 0; x < axes[2].kernel; x++, from++) {
-                    const int64_t at[MOST_SPATIAL] = {z, y, x};
-                    bool kept = true;
-                    for (unsigned d = 0; d < MOST_SPATIAL; d++)
-                        kept = kept && at[d] >= axes[d].first && at[d] < axes[d].first + axes[d].n;
-                    if (kept)
-                        *to++ = *from;
-                    else if (!isfinite(*from))
-                        return false;
-                }
+    for (int64_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&x, from + i * (int64_t)sizeof x, sizeof x);
+        if (!isfinite(x))
+            return false;
+    }
     return true;
+}
+
+/* The kept taps of each pair of channels, [pairs][taps of axes]; false: one that is left out is no number, which padding would tell.
+ * `from`, floats, may lie at any address. */
+static bool copy_kept(const uint8_t *from, size_t pairs, const struct axis *axes, float *to)
+{
+    const struct axis *z = &axes[0], *y = &axes[1], *x = &axes[2];
+    const int64_t size = sizeof *to, behind = x->kernel - x->first - x->n;
+    for (size_t line = 0, lines = pairs * (size_t)(z->kernel * y->kernel); line < lines; line++) {
+        const int64_t at_y = (int64_t)line % y->kernel,
+                      at_z = (int64_t)line / y->kernel % z->kernel;
+        const bool kept = at_y >= y->first && at_y < y->first + y->n && at_z >= z->first &&
+                          at_z < z->first + z->n;
+        if (kept ? !all_finite(from, x->first) ||
+                       !all_finite(from + (x->first + x->n) * size, behind)
+                 : !all_finite(from, x->kernel))
+            return false;
+        if (kept) {
+            memcpy(to, from + x->first * size, (size_t)(x->n * size));
+            to += x->n;
+        }
+        from += x->kernel * size;
+    }
+    return true;
+}
+
+/* Elements as the file has them where it holds floats as memory does, which saves a copy; else of a tensor, to be released. NULL: they cannot
+ * be read. */
+static const uint8_t *elements_of(struct ox_rewrite *rw, const struct ox_stored *stored, size_t n,
+                                  struct ox_tensor **loaded)
+{
+    if (stored->place == OX_STORED_RAW && !OX_BIG_ENDIAN && stored->raw_bytes == n * sizeof(float))
+        return stored->raw;
+    return ox_stored_load(rw->model, stored, loaded, NULL) == OX_OK ? (*loaded)->data : NULL;
 }
 
 static struct ox_value *cropped(struct ox_rewrite *rw, const struct ox_value *weights,
                                 unsigned spatial, const struct axis *axes)
 {
-    const struct ox_tensor *tensor = ox_rw_const(rw, weights);
-    if (!tensor || tensor->n == 0)
+    const struct ox_stored *stored = ox_rw_stored(rw, weights);
+    size_t n;
+    if (!ox_dims_count(stored->rank, stored->dims, &n) || n == 0)
         return NULL;
-    const size_t pairs = (size_t)(tensor->dims[0] * tensor->dims[1]);
     struct axis all[MOST_SPATIAL];
-    int64_t dims[2 + MOST_SPATIAL] = {tensor->dims[0], tensor->dims[1]};
-    size_t kept = pairs;
+    int64_t dims[2 + MOST_SPATIAL] = {stored->dims[0], stored->dims[1]};
     for (unsigned d = 0; d < MOST_SPATIAL; d++) {
         const unsigned missing = MOST_SPATIAL - spatial;
         all[d] = d < missing ? (struct axis){.kernel = 1, .n = 1} : axes[d - missing];
-        kept *= (size_t)all[d].n;
     }
     for (unsigned d = 0; d < spatial; d++)
         dims[2 + d] = axes[d].n;
-    float *data = ox_rw_scratch(rw, kept, sizeof *data);
-    return data && copy_kept(tensor->data, pairs, all, data)
-               ? ox_rw_floats(rw, weights->name, tensor->rank, dims, data)
-               : NULL;
+    struct ox_tensor *loaded = NULL, *kept = NULL;
+    struct ox_value *value = NULL;
+    const uint8_t *from = elements_of(rw, stored, n, &loaded);
+    if (from &&
+        ox_tensor_new(&kept, ox_env_budget(rw->env), OX_FLOAT32, stored->rank, dims, NULL) ==
+            OX_OK &&
+        copy_kept(from, (size_t)(dims[0] * dims[1]), all, kept->data))
+        value = ox_rw_constant(rw, weights->name, kept);
+    if (from && !loaded)
+        ox_mapping_forget(from, stored->raw_bytes);
+    ox_tensor_release(kept);
+    ox_tensor_release(loaded);
+    return value;
 }
 
 void ox_crop_kernel(struct ox_rewrite *rw, struct ox_node *conv)

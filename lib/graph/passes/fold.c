@@ -320,6 +320,10 @@ static void fold_known(struct ox_rewrite *rw, struct ox_node *node)
 
 static void look_at(struct ox_rewrite *rw, struct ox_node *node)
 {
+    /* Weights that layers share: exporters give them a name a layer. */
+    if (ox_is_op(node, "Identity") && all_constant(rw, node) &&
+        ox_rw_bypass(rw, node, node->inputs[0]))
+        return;
     if (all_constant(rw, node)) {
         if (may_fold(rw, node))
             run_node(rw, node, widens_weights(rw, node));

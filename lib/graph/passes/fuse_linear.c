@@ -191,6 +191,21 @@ static bool take_batch_norm(struct ox_rewrite *rw, struct ox_node *fused, struct
     return by && take_affine(rw, fused, next, by, by + n);
 }
 
+/* A constant that is a bias as it stands: layers that share it go on doing so. */
+static bool take_bias(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next,
+                      struct ox_value *other, int64_t n)
+{
+    const struct ox_stored *stored = ox_rw_stored(rw, other);
+    struct ox_value *in[N_IN];
+    memcpy(in, fused->inputs, sizeof in);
+    if (in[IN_BIAS] || in[IN_SCALE] || !stored || stored->dtype != OX_FLOAT32 ||
+        stored->rank != 1 || stored->dims[0] != n)
+        return false;
+    in[IN_BIAS] = other;
+    take_over(rw, fused, next, in);
+    return true;
+}
+
 static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct ox_node *next)
 {
     bool add = ox_is_op(next, "Add"), sub = ox_is_op(next, "Sub"), mul = ox_is_op(next, "Mul"),
@@ -205,6 +220,8 @@ static bool take_arithmetic(struct ox_rewrite *rw, struct ox_node *fused, struct
         ox_channel_const(rw, other, ox_rank_of(rw, y), is_conv(fused) ? 1 : -1, n);
     if (!constant)
         return false;
+    if (add && take_bias(rw, fused, next, other, n))
+        return true;
     double *values = ox_rw_scratch(rw, (size_t)n, sizeof *values);
     for (int64_t i = 0; values && i < n; i++) {
         if (div && constant[i] == 0)

@@ -48,6 +48,7 @@ void ox_compute_avx512(struct ox_compute *t)
     t->block_floats = 1 << 17;
     t->heavy_weights = 1 << 19;
     t->packed_rows = 5;
+    t->turns_most = 8;
     t->taps_together = true;
     t->late_line = 0;
     if (ox_cpu_is_amd()) {
@@ -55,6 +56,7 @@ void ox_compute_avx512(struct ox_compute *t)
         t->line = ox_cpu_is_wide() ? line_in_pairs : line_in_halves;
         t->strided_transforms = 20;
         t->one_stream = 3;
+        t->late_depth = 64; /* L2 of 1 MB; Intel's has 2 */
     } else { /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;

@@ -57,6 +57,9 @@ static size_t rows_of(const struct ox_tensor *x, size_t k)
 
 enum { HEAD = (sizeof(struct packed_product) + 63) / 64 * 64 };
 
+/* The two forms in which weights are kept. */
+enum { FIXED, PANELS };
+
 /* Few rows wait for weights, and less so for those of 24 bits. */
 static bool wants_fixed(size_t rows, size_t k, size_t n)
 {
@@ -74,9 +77,14 @@ static enum ox_status keep_fixed(struct ox_run *r, size_t k, size_t n, bool turn
         return OX_OK;
     if (floats > SIZE_MAX / 16)
         return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
-    struct packed_product *p = ox_run_keep(r, HEAD + floats * sizeof(float), err);
+    const size_t key[] = {FIXED, k, n, turned};
+    bool made;
+    struct packed_product *p =
+        ox_run_keep_shared(r, key, sizeof key, HEAD + floats * sizeof(float), &made, err);
     if (!p)
         return OX_NO_MEMORY;
+    if (made)
+        return OX_OK;
     *p = (struct packed_product){.k = k, .n = n};
     if (ox_fixed24_pack(ox_fixed24_kernels(ox_cpu()), r->env, n, k, w->data, turned ? 1 : n,
                         turned ? k : 1, (float *)(void *)((char *)p + HEAD), &p->fixed))
@@ -89,10 +97,22 @@ static enum ox_status keep_fixed(struct ox_run *r, size_t k, size_t n, bool turn
     return OX_OK;
 }
 
+static void fill(const struct ox_compute *t, const struct ox_run *r, size_t k, size_t n,
+                 bool turned, const float *from, struct packed_product *p)
+{
+    const struct ox_tensor *bias = ox_run_in(r, IN_BIAS);
+    *p = (struct packed_product){.k = k, .n = n, .weights = (float *)(void *)((char *)p + HEAD)};
+    if (bias) {
+        p->bias = p->weights + (ox_dense_packed(t, k, n) + 15) / 16 * 16;
+        memcpy(p->bias, bias->data, n * sizeof(float));
+    }
+    ox_dense_pack(t, r->env, k, n, from, OX_WEIGHT_F32, turned ? 1 : n, turned ? k : 1, p->weights);
+}
+
 static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_compute *t = ox_compute(ox_cpu());
-    const struct ox_tensor *x = ox_run_in(r, IN_X), *bias = ox_run_in(r, IN_BIAS);
+    const struct ox_tensor *x = ox_run_in(r, IN_X);
     size_t k, n;
     bool turned;
     for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
@@ -117,16 +137,15 @@ static enum ox_status prepare_product(struct ox_run *r, struct ox_error *err)
     size_t packed = ox_dense_packed(t, k, n), head = HEAD / sizeof(float), floats;
     if (packed > SIZE_MAX / 16 || OX_ADD_OVERFLOWS(packed, n + head + 16, &floats))
         return ox_run_fail(r, err, OX_LIMIT, "the weights are too large");
-    struct packed_product *p = ox_run_keep(r, floats * sizeof(float), err);
-    const float *from = p ? scaled(r, k, n, turned, err) : NULL;
-    if (!from)
+    const size_t key[] = {PANELS, k, n, turned};
+    bool made;
+    struct packed_product *p =
+        ox_run_keep_shared(r, key, sizeof key, floats * sizeof(float), &made, err);
+    const float *from = p && !made ? scaled(r, k, n, turned, err) : NULL;
+    if (!p || (!made && !from))
         return OX_NO_MEMORY;
-    *p = (struct packed_product){.k = k, .n = n, .weights = (float *)(void *)p + head};
-    if (bias) {
-        p->bias = p->weights + (packed + 15) / 16 * 16;
-        memcpy(p->bias, bias->data, n * sizeof(float));
-    }
-    ox_dense_pack(t, r->env, k, n, from, OX_WEIGHT_F32, turned ? 1 : n, turned ? k : 1, p->weights);
+    if (!made)
+        fill(t, r, k, n, turned, from, p);
     for (size_t i = IN_WEIGHTS; i <= IN_SCALE; i++)
         if (ox_run_has(r, i))
             ox_run_absorb(r, i);
