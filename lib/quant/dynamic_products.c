@@ -233,16 +233,16 @@ static double turns_above(const struct ox_walk *walk, const struct ox_node *node
 
 /* The weight b of the node as integers; *w is NULL where it cannot be. */
 static enum ox_status product_weight(struct ox_walk *walk, const struct ox_node *node,
-                                     struct ox_value *b, struct ox_weight_wish *wish,
+                                     struct ox_value *b, struct ox_weight_wish wish,
                                      struct ox_walked **w, const char **reason,
                                      struct ox_error *err)
 {
     const struct ox_stored *stored = ox_value_stored(b);
     const struct ox_saturation sums = sums_of(walk, node, stored);
-    wish->sums = &sums;
-    wish->turn_above = turns_above(walk, node, stored);
-    OX_TRY(ox_walk_weight(walk, b, wish, w, reason, err));
-    if (*w && wish->type == OX_INT8 && (*w)->params.type == OX_UINT8)
+    wish.sums = &sums;
+    wish.turn_above = turns_above(walk, node, stored);
+    OX_TRY(ox_walk_weight(walk, b, &wish, w, reason, err));
+    if (*w && wish.type == OX_INT8 && (*w)->params.type == OX_UINT8)
         walk->turned_work += work_of(walk->q, node);
     return OX_OK;
 }
@@ -258,7 +258,7 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
     struct ox_walked *w;
     const struct ox_stored *stored = ox_value_stored(node->inputs[1]);
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
-    OX_TRY(product_weight(walk, node, node->inputs[1], &wish, &w, reason, err));
+    OX_TRY(product_weight(walk, node, node->inputs[1], wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
@@ -346,7 +346,7 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
     const struct ox_stored *stored = ox_value_stored(b);
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
-    OX_TRY(product_weight(walk, node, b, &wish, &w, reason, err));
+    OX_TRY(product_weight(walk, node, b, wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
