@@ -160,10 +160,32 @@ static const char *no_product(const struct ox_quant *q, const struct ox_node *no
     return weight->dtype != OX_FLOAT32 ? "its weight is not of float32" : NULL;
 }
 
+/* Multiplications of a product or convolution by a constant, of dimensions that are not known one. */
+static double work_of(const struct ox_quant *q, const struct ox_node *node)
+{
+    const bool conv = ox_is_op(node, "Conv");
+    const struct ox_stored *weight = ox_value_stored(ox_input(node, 1));
+    const struct ox_value *shown = !conv             ? ox_input(node, 0)
+                                   : node->n_outputs ? node->outputs[0]
+                                                     : NULL;
+    const int rank = weight && shown ? ox_quant_rank(q, shown) : -1;
+    double work = rank > 1;
+    for (unsigned i = 0; work > 0 && i < weight->rank; i++)
+        work *= (double)weight->dims[i];
+    for (int i = 0; i < rank; i++) {
+        const int64_t dim = ox_quant_dim(q, shown, (unsigned)i);
+        if (dim > 0 && i != (conv ? 1 : rank - 1))
+            work *= (double)dim;
+    }
+    return work;
+}
+
 enum ox_status ox_dynamic_note_product(struct ox_walk *walk, const struct ox_node *node,
                                        struct ox_error *err)
 {
     static const char *const products[] = {"MatMul", "Gemm", NULL};
+    if (ox_is_any_op(node, products) || ox_is_op(node, "Conv"))
+        walk->work += work_of(walk->q, node);
     if (!ox_is_any_op(node, products) || !ox_input(node, 0) || !ox_input(node, 1))
         return OX_OK;
     struct ox_walked *weight = ox_walk_value(walk, node->inputs[1]);
@@ -186,12 +208,14 @@ static struct ox_saturation sums_of(const struct ox_walk *walk, const struct ox_
 
 /* uint8, which runtimes add exactly, takes up to twice as long but loses nothing. Short columns have few pairs to choose a scale by, and
  * where the matrix is small that is a few microseconds against 3 dB of an MLP: it turns where any scale would grow. Larger ones do
- * where that costs more of them than the 1 dB that it costs most, the largest where it costs 3. Single outputs lose as often as they gain,
- * and what may be the integers of a table too (tied.h) is int8. */
-static double turns_above(const struct ox_quant *q, const struct ox_stored *weight)
+ * where that costs them 2 dB, which it does of few, up to a sixth of the model's work. Single outputs lose as often as they gain, what may be
+ * the integers of a table too (tied.h) is int8, and bodies are to agree on what they share. */
+static double turns_above(const struct ox_walk *walk, const struct ox_node *node,
+                          const struct ox_stored *weight)
 {
-    enum { SMALL_MATRIX = LONG_COLUMN * 64, LARGE_MATRIX = 1 << 16, FEW_COLUMNS = 8 };
-    static const double any = 1, more_than_most = 1.41, half_a_bit = 2;
+    enum { SMALL_MATRIX = LONG_COLUMN * 64, FEW_COLUMNS = 8 };
+    static const double any = 1, two_decibels = 1.585, most_work = 1.0 / 6;
+    const struct ox_quant *q = walk->q;
     if (q->options->processor != OX_QUANT_ANY || weight->rank != 2)
         return 0;
     if (weight->dims[0] < LONG_COLUMN)
@@ -200,9 +224,27 @@ static double turns_above(const struct ox_quant *q, const struct ox_stored *weig
         return 0;
     if (weight->dims[1] < SMALL_MATRIX / weight->dims[0])
         return any;
-    if (ox_row_table_sized(q->model, weight->dims[1], weight->dims[0]))
-        return 0;
-    return weight->dims[1] <= LARGE_MATRIX / weight->dims[0] ? more_than_most : half_a_bit;
+    const bool more = walk->turned_work + work_of(q, node) <= most_work * walk->work;
+    return more && !ox_quant_is_body(walk->graph) &&
+                   !ox_row_table_sized(q->model, weight->dims[1], weight->dims[0])
+               ? two_decibels
+               : 0;
+}
+
+/* The weight b of the node as integers; *w is NULL where it cannot be. */
+static enum ox_status product_weight(struct ox_walk *walk, const struct ox_node *node,
+                                     struct ox_value *b, struct ox_weight_wish wish,
+                                     struct ox_walked **w, const char **reason,
+                                     struct ox_error *err)
+{
+    const struct ox_stored *stored = ox_value_stored(b);
+    const struct ox_saturation sums = sums_of(walk, node, stored);
+    wish.sums = &sums;
+    wish.turn_above = turns_above(walk, node, stored);
+    OX_TRY(ox_walk_weight(walk, b, &wish, w, reason, err));
+    if (*w && wish.type == OX_INT8 && (*w)->params.type == OX_UINT8)
+        walk->turned_work += work_of(walk->q, node);
+    return OX_OK;
 }
 
 enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, const char **reason,
@@ -215,11 +257,8 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
         return OX_OK;
     struct ox_walked *w;
     const struct ox_stored *stored = ox_value_stored(node->inputs[1]);
-    const struct ox_saturation sums = sums_of(walk, node, stored);
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
-    wish.sums = &sums;
-    wish.turn_above = turns_above(q, stored);
-    OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
+    OX_TRY(product_weight(walk, node, node->inputs[1], wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;
@@ -306,11 +345,8 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
         OX_TRY(transposed(walk, b, &b, err));
     const struct ox_stored *stored = ox_value_stored(b);
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
-    const struct ox_saturation sums = sums_of(walk, node, stored);
-    wish.sums = &sums;
-    wish.turn_above = turns_above(q, stored);
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
-    OX_TRY(ox_walk_weight(walk, b, &wish, &w, reason, err));
+    OX_TRY(product_weight(walk, node, b, wish, &w, reason, err));
     if (!w)
         return OX_OK;
     struct ox_walked weight = *w;

@@ -25,6 +25,7 @@ struct ox_walk {
     size_t n_gone;
     struct ox_cancel_plan *plans; /* by index: of the node before anything changed */
     size_t n_nodes;               /* of the graph when the walk began */
+    double work, turned_work; /* multiplications by constants; those by int8 that became uint8 */
     struct ox_quant_before before;
 };
 
