@@ -101,6 +101,8 @@ enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const cha
 /* Saves a model; "-" is standard output, which then carries nothing else. Has reported errors. */
 enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
                               const struct ox_save_options *options);
+/* Warns where a model that was made, and goes to that file, is not valid, as of one that was not. Has reported errors. */
+enum ox_status cli_check_result(struct cli *cli, struct ox_model *model, const char *path);
 /* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */
 enum ox_status cli_flush(struct cli *cli);
 /* The most bytes of memory that this process had resident so far; 0 where the system does not tell. */

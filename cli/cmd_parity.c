@@ -73,6 +73,9 @@ static const struct opt options[] = {
      "every metric of every output, ULPs, top-1, top-5 and the histogram of differences too"},
     {0, "layers", OPT_FLAG, FIELD(layers), NULL, NULL,
      "compare every value that both models have: with all errors before it, and its node's own"},
+    {0, "perturb", OPT_FLAG, FIELD(perturb), NULL, NULL,
+     "--layers, and how much each node amplifies a change of its inputs by a few units in the last "
+     "place, which tells what is wrong from what is ill-conditioned; of one model alone too"},
     {0, "bisect", OPT_FLAG, FIELD(bisect), NULL, NULL,
      "name the first node whose output departs, and why it may; with --expected, what would make "
      "A's outputs agree"},
@@ -254,7 +257,8 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
     if (!n_operands || n_operands > 2)
         return cli_fail(cli, OX_USAGE, "parity: takes one or two models, not %zu", n_operands);
     bool something = n_operands == 2 || args->expected || args->engines.n || args->cpus.n ||
-                     args->levels.n > 1 || args->run.test_data.n || args->other_seed;
+                     args->levels.n > 1 || args->run.test_data.n || args->other_seed ||
+                     args->perturb;
     if (!something)
         return cli_fail(cli, OX_USAGE,
                         "%s: nothing to hold it against: give a second model, --expected, "
@@ -299,7 +303,8 @@ static void share_heap(void)
 static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
                           size_t n_operands)
 {
-    const struct parity_args *args = args_;
+    struct parity_args *args = args_;
+    args->layers |= args->perturb;
     enum ox_status status = check_args(cli, args, operands, n_operands);
     if (status != OX_OK)
         return status;
@@ -341,6 +346,13 @@ const struct command command_parity = {
         "evidence is listed: attributes, opsets, inputs and constants that differ and how (a "
         "transposed weight, another order of channels or gates), narrowed or saturated values, "
         "overflow, operators that were put in or left out.\n\n"
+        "With --perturb B is walked twice more, with each number a few units in the last place of "
+        "the narrowest floats larger or smaller. Once what enters each node is changed so, and the "
+        "node computed in double precision: 'amplifies' is how far its value is from B's, over "
+        "that change, each as the root mean square of its share, so that rounding within the node "
+        "counts too. Once the inputs of the model alone are: 'from input' is the same from there "
+        "on. A node of A that departs by itself is then called ill-conditioned where roundings may "
+        "cost as much (128 of them, times what it amplifies), else wrong.\n\n"
         "An engine is a program onnxtool-engine-NAME, on PATH or in libexec:\n\n"
         "  onnxtool-engine-NAME MODEL IN.npz OUT.npz [--outputs NAMES] [--options JSON]\n\n"
         "NAMES are the values to write, parted by line ends; sequences and maps are arrays as run "
@@ -377,7 +389,8 @@ const struct command command_parity = {
                 "  onnxtool parity model.onnx --expected outputs.npz -i inputs.npz --bisect\n"
                 "  onnxtool parity model.onnx quantized.onnx -i x=x.npy --require sqnr>=30\n"
                 "  onnxtool parity model.onnx --engine onnxruntime --random 1\n"
-                "  onnxtool parity exported.onnx converted.onnx -i inputs.npz --bisect\n",
+                "  onnxtool parity exported.onnx converted.onnx -i inputs.npz --bisect\n"
+                "  onnxtool parity model.onnx --perturb --random 1\n",
     .options = options,
     .args_bytes = sizeof(struct parity_args),
     .defaults = defaults,

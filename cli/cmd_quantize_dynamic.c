@@ -40,10 +40,11 @@ static const struct opt options[] = {
      "rows of a block: 16, 32 (default), 64 ... 1024"},
     {0, "scale-type", OPT_CHOICE, offsetof(struct args, scale_type), "TYPE", "float16|float32",
      "of the scales of blocks: half as large, behind a Cast that runtimes fold, where that serves"},
-    {0, "method", OPT_CHOICE, offsetof(struct args, method), "METHOD", "rtn|hqq|gptq",
-     "of rounding weights alone: nearest; outliers counting less; by samples"},
+    {0, "method", OPT_CHOICE, offsetof(struct args, method), "METHOD", "rtn|hqq|gptq|k_quant|awq",
+     "of rounding weights alone: nearest; outliers counting less; by samples; larger ones counting "
+     "more; by samples, rows that meet large inputs scaled up"},
     {0, "calibration", OPT_STRINGS, offsetof(struct args, calibration), "DATA", NULL,
-     "samples for gptq, as for quantize-static"},
+     "samples for gptq and awq, as for quantize-static"},
     {0, "accuracy", OPT_CHOICE, offsetof(struct args, accuracy), "HOW", "default|plain",
      "repairs that need no samples: channels evened out, rounding whose errors cancel; plain none"},
     {0, "contrib", OPT_FLAG, FIELD(contrib), NULL, NULL,
@@ -88,7 +89,7 @@ static enum ox_status quantize(struct cli *cli, const struct args *all, const ch
 /* What goes with weights alone, and what does not. */
 static enum ox_status check(struct cli *cli, const struct args *args)
 {
-    bool gptq = args->method == OX_WEIGHT_GPTQ;
+    const bool sampled = args->method == OX_WEIGHT_GPTQ || args->method == OX_WEIGHT_AWQ;
     if (!args->common.out && !args->common.dry_run)
         return cli_fail(cli, OX_USAGE, "quantize-dynamic: -o OUT or --dry-run is needed");
     if (!args->weight_only && (args->method || args->calibration.n))
@@ -97,9 +98,9 @@ static enum ox_status check(struct cli *cli, const struct args *args)
     if (!args->weight_only && (args->block_size != DEFAULT_BLOCK || args->scale_type))
         return cli_fail(cli, OX_USAGE,
                         "quantize-dynamic: --block-size and --scale-type go with --weight-only");
-    if (gptq != (args->calibration.n > 0))
+    if (sampled != (args->calibration.n > 0))
         return cli_fail(cli, OX_USAGE,
-                        "quantize-dynamic: --method gptq and --calibration go together");
+                        "quantize-dynamic: --method gptq or awq and --calibration go together");
     if (args->weight_only && args->common.compat)
         return cli_fail(cli, OX_USAGE, "quantize-dynamic: --compat is not for --weight-only");
     if (args->weight_only && args->common.processor)
@@ -168,7 +169,9 @@ const struct command command_quantize_dynamic = {
         "DynamicQuantizeLSTM has uint8.\n\n"
         "A SELECTOR is the name of a node, a name with * ? [ ], re: and a regular expression, "
         "op:TYPE, after:NAME or before:NAME (the node and what depends on it, or what it depends "
-        "on), graph:PATH. One that selects nothing is an error.",
+        "on), graph:PATH, shape:DIMS (a constant that it takes has these dimensions: "
+        "64x>=3x*x*, with ... at the end for any more), shape:in:DIMS or shape:out:DIMS (a value "
+        "that it takes or makes). One that selects nothing is an error.",
     .examples =
         "  onnxtool quantize-dynamic model.onnx -o model.int8.onnx --per-channel\n"
         "  onnxtool quantize-dynamic model.onnx -o model.int4.onnx --weight-only int4 --method "

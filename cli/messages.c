@@ -134,6 +134,23 @@ enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const cha
     return cli_error(cli, &err);
 }
 
+enum ox_status cli_check_result(struct cli *cli, struct ox_model *model, const char *path)
+{
+    struct ox_findings *findings = NULL;
+    struct ox_error err;
+    if (ox_check(&findings, model, NULL, &err) != OX_OK)
+        return cli_error(cli, &err);
+    bool told = false;
+    for (size_t i = 0; i < ox_findings_count(findings) && !told; i++) {
+        const struct ox_finding *finding = ox_findings_at(findings, i);
+        told = finding->severity == OX_ERROR;
+        if (told)
+            cli_warn(cli, "%s: is not valid: %s", path, finding->message);
+    }
+    ox_findings_release(findings);
+    return OX_OK;
+}
+
 enum ox_status cli_flush(struct cli *cli)
 {
     if (cli->out.failed)

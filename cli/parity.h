@@ -19,6 +19,7 @@ struct parity_args {
     int agreement;            /* enum ox_agreement */
     bool nan_agrees;
     bool metric, layers, bisect, oracle;
+    bool perturb; /* with layers */
     int format;
     const char *output;
 };

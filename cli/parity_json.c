@@ -163,6 +163,15 @@ static void layer_entry(struct ox_json *json, const struct ox_parity_layer *laye
         number(json, "own_sqnr_db", layer->own.sqnr_db);
         cli_json_bool(json, "own_agree", layer->own.agree);
     }
+    if (layer->has_noise) {
+        ox_json_key(json, "perturbed");
+        ox_json_object(json);
+        cli_json_double(json, "by", layer->noise);
+        number(json, "amplifies", layer->amplifies);
+        number(json, "from_inputs", layer->swayed);
+        ox_json_end_object(json);
+        cli_json_string(json, "nature", layer->nature);
+    }
     if (layer->has_qdq) {
         number(json, "qdq_sqnr_db", layer->qdq.sqnr_db);
         number(json, "xmodel_sqnr_db", layer->cross.sqnr_db);

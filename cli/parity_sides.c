@@ -65,7 +65,7 @@ static enum ox_status plan_sides(struct parity *p, const char *const *operands, 
             sides[1 + i] =
                 (struct parity_side){.model_path = operands[0], .engine = args->engines.items[i]};
         p->n_sides = 1 + n_engines;
-    } else if (!args->expected && (args->levels.n > 1 || args->cpus.n)) {
+    } else if (!args->expected && (args->levels.n > 1 || args->cpus.n || args->perturb)) {
         sides[1].model_path = operands[0];
         p->n_sides = 2;
     }
@@ -300,7 +300,8 @@ static enum ox_status open_walk(struct parity *p)
                                         .own = true,
                                         .saturating = p->args->run.simulate,
                                         .seed = parity_seed(p->sides),
-                                        .oracle = p->args->oracle && p->args->layers};
+                                        .oracle = p->args->oracle && p->args->layers,
+                                        .perturb = p->args->perturb};
     for (size_t i = 0; i < 2; i++) {
         options.recorded[i] = p->sides[i].engine ? parity_recorded : NULL;
         options.recorded_arg[i] = &p->sides[i];

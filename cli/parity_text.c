@@ -276,10 +276,16 @@ static void layer_row(struct parity *p, struct ox_strbuf *out, const struct ox_p
         figure(out, layer->own.max_abs, 0);
         figure(out, layer->own.sqnr_db, 2);
     }
+    if (layer->has_noise) {
+        figure(out, layer->amplifies, 0);
+        figure(out, layer->swayed, 0);
+    }
     if (layer->has_oracle) {
         figure(out, layer->a_error.max_abs, 0);
         figure(out, layer->b_error.max_abs, 0);
     }
+    if (layer->nature)
+        ox_strbuf_printf(out, "  %s", layer->nature);
     if (layer->has_qdq)
         ox_strbuf_printf(out, "  quantized: %.2f dB own, %.2f dB in all", layer->qdq.sqnr_db,
                          layer->cross.sqnr_db);
@@ -295,7 +301,7 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
 {
     struct ox_parity_layer layer;
     size_t width = 5, op_width = 8;
-    bool own = false, oracle = false;
+    bool own = false, noise = false, oracle = false;
     for (size_t i = begin; i < end; i++)
         if (ox_parity_layer(p->layers, i, &layer)) {
             size_t n = strlen(layer.b_name);
@@ -303,6 +309,7 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
             width = n > width ? n : width;
             op_width = n_op > op_width ? n_op : op_width;
             own = own || layer.has_own;
+            noise = noise || layer.has_noise;
             oracle = oracle || layer.has_oracle;
         }
     width = width > WIDEST_NAME ? WIDEST_NAME : width;
@@ -313,10 +320,52 @@ static void layer_rows(struct parity *p, struct ox_strbuf *out, size_t begin, si
     cell(out, "operator", op_width, false);
     ox_strbuf_puts(out, "  verdict    max abs    SQNR dB");
     ox_strbuf_puts(out, own ? "    own abs     own dB" : "");
+    ox_strbuf_puts(out, noise ? "  amplifies from input" : "");
     ox_strbuf_puts(out, oracle ? "    A error    B error\n" : "\n");
     for (size_t i = begin; i < end; i++)
         if (ox_parity_layer(p->layers, i, &layer))
             layer_row(p, out, &layer, width, op_width, i == p->first ? "> " : "  ");
+}
+
+/* Those that make most of a change of what enters them, largest first. */
+static void amplifiers(const struct parity *p, struct ox_strbuf *out)
+{
+    enum { MOST = 5 };
+    static const double WORTH_TELLING = 10;
+    struct ox_parity_layer layer;
+    double last = INFINITY;
+    size_t last_place = 0, told = 0;
+    for (; told < MOST; told++) {
+        size_t best = SIZE_MAX;
+        double most = WORTH_TELLING;
+        for (size_t i = 0; i < ox_parity_n_layers(p->layers); i++) {
+            if (!ox_parity_layer(p->layers, i, &layer) || !layer.has_noise ||
+                !(layer.amplifies > most) || layer.amplifies > last ||
+                (layer.amplifies == last && i <= last_place))
+                continue;
+            most = layer.amplifies;
+            best = i;
+        }
+        if (best == SIZE_MAX || !ox_parity_layer(p->layers, best, &layer))
+            break;
+        if (!told)
+            ox_strbuf_printf(out, "\nwhat amplifies a change of its inputs by %.2g of them most:\n",
+                             layer.noise);
+        ox_strbuf_puts(out, "  ");
+        ox_strbuf_name(out, layer.b_node, 256);
+        ox_strbuf_puts(out, " (");
+        ox_strbuf_name(out, layer.b_op, 64);
+        ox_strbuf_puts(out, "), value ");
+        ox_strbuf_name(out, layer.b_name, 256);
+        ox_strbuf_printf(out, ": %.3g times\n", layer.amplifies);
+        last = layer.amplifies;
+        last_place = best;
+    }
+    if (!told && ox_parity_layer(p->layers, 0, &layer) && layer.has_noise)
+        ox_strbuf_printf(out,
+                         "\nno node amplifies a change of its inputs by %.2g of them more than "
+                         "%.0f times\n",
+                         layer.noise, WORTH_TELLING);
 }
 
 static void causes(const struct parity *p, struct ox_strbuf *out)
@@ -396,6 +445,8 @@ void parity_print_text(struct parity *p, struct ox_strbuf *out)
     if (p->args->layers && p->layers) {
         ox_strbuf_putc(out, '\n');
         layer_rows(p, out, 0, ox_parity_n_layers(p->layers));
+        if (p->args->perturb)
+            amplifiers(p, out);
     }
     divergence(p, out);
     if (p->trace) {

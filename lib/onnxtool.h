@@ -1176,6 +1176,77 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
                           const char *const *inputs, size_t n_inputs, const char *const *outputs,
                           size_t n_outputs, struct ox_error *err);
 
+/* ---- Merging ---------------------------------------------------------------------------------------------------- */
+
+struct ox_merge_pair {
+    const char *output; /* of the first model */
+    const char *input;  /* of the second: it becomes that output */
+};
+
+struct ox_merge_options {
+    const struct ox_merge_pair
+        *pairs; /* n_pairs 0 and not apart: outputs and inputs of the same name, or the only two */
+    size_t n_pairs;
+    bool apart;                /* connect nothing but `pairs` */
+    const char *const *shared; /* inputs that both models have and that become one */
+    size_t n_shared;
+    const char *prefixes
+        [2]; /* put before all names of values and nodes of the first and of the second model; NULL */
+};
+
+struct ox_merge_report {
+    size_t n_connected, n_shared;
+    size_t n_renamed_values, n_renamed_nodes,
+        n_renamed_functions;          /* because both models have the name */
+    bool external;                    /* a model has external data */
+    struct ox_strbuf notes, problems; /* a line each */
+};
+void ox_merge_report_release(struct ox_merge_report *report);
+
+/* One model of two: outputs of `a` feed inputs of `b`; the other inputs and outputs of both are the whole's, under their names (and prefixes).
+ * What else is called alike is renamed in one of the two; names of dimensions too, unless a connection says that they are the
+ * same. Types of what is connected must agree, and one version of each operator set must mean the same to both. Models as they were
+ * opened, which must outlive the result: it has their data, external data as views of the files, and is for ox_model_save() or
+ * ox_external_pack(). `report` is zeroed before and is to be released in any case. OX_USAGE, OX_NEGATIVE: report->problems, all of them. */
+enum ox_status ox_merge(struct ox_model **out, struct ox_model *a, struct ox_model *b,
+                        const struct ox_merge_options *options, struct ox_merge_report *report,
+                        struct ox_error *err);
+
+/* ---- Editing ---------------------------------------------------------------------------------------------------- */
+
+struct ox_relabel_pair {
+    const char *from, *to;
+};
+
+struct ox_relabel_options {
+    const char *
+        prefix; /* before the names of all values and nodes that `values` and `nodes` do not name; NULL */
+    const struct ox_relabel_pair *values, *nodes, *dims; /* old names and new ones */
+    size_t n_values, n_nodes, n_dims;
+    const struct ox_relabel_pair *metadata; /* keys and values; an empty one takes the key out */
+    size_t n_metadata;
+    int64_t ir_version;  /* 0: as it is */
+    bool free_constants; /* initializers are no inputs: IR versions before 4 asked for that */
+};
+
+struct ox_relabeled {
+    size_t n_values, n_nodes, n_dims; /* names that are others; texts of dimensions */
+    size_t n_inputs;                  /* that were constants */
+};
+
+/* The model as it was opened under other names, in all graphs but functions' bodies; it must outlive the result, whose data it has. OX_USAGE:
+ * a name is not there, or two would be the same. */
+enum ox_status ox_relabel(struct ox_model **out, struct ox_model *model,
+                          const struct ox_relabel_options *options, struct ox_relabeled *told,
+                          struct ox_error *err);
+
+/* Puts operators behind a value of the main graph, for all that take it: an operator of one input, "Cast<to = 10>", or a graph in the textual
+ * syntax, "(x) => (y) { y = Neg(x) }", read by the versions that the model imports. An input and a constant keep their names, else what
+ * comes out has the value's. OX_USAGE: there is no such value, or the text is neither; OX_NEGATIVE: an output's type is not known then;
+ * OX_UNSUPPORTED: a subgraph takes the input. After a failure the model is good for nothing. */
+enum ox_status ox_insert(struct ox_model *model, const char *value, const char *text,
+                         struct ox_error *err);
+
 /* ---- Comparing -------------------------------------------------------------------------------------------------- */
 
 /* What is told of a pair of values: X(field, name, unit), each a double. Of differences d = |a - b| against the reference b, in
@@ -1616,7 +1687,9 @@ enum ox_quant_processor {
 enum ox_weight_method {
     OX_WEIGHT_RTN, /* to nearest, by the scale of least squared error */
     OX_WEIGHT_HQQ, /* the same where outliers count less */
-    OX_WEIGHT_GPTQ /* errors of one row made up for by those that follow, as samples show how inputs go together */
+    OX_WEIGHT_GPTQ, /* errors of one row made up for by those that follow, as samples show how inputs go together */
+    OX_WEIGHT_K_QUANT, /* to nearest, by the scale of least squared error where larger values count more, as in llama.cpp */
+    OX_WEIGHT_AWQ /* what meets large inputs is scaled up before it is rounded, as samples show */
 };
 
 /* What --max-drop bounds, on samples held out. */
@@ -1628,7 +1701,8 @@ enum ox_quant_metric {
 
 /* All zero is ox_quant_options_init()'s default but for the types. Selectors of nodes: a name, a name with * ? [ ], "re:" and
  * a regular expression, "op:TYPE", "after:NAME", "before:NAME" (what depends on the node, what it depends on; itself
- * included), "graph:PATH". */
+ * included), "graph:PATH", "shape:DIMS", "shape:in:DIMS", "shape:out:DIMS" (a constant that it takes, a value that it takes or makes is of that
+ * shape: "64x>=3x*x*", "..." at the end for any dimensions). */
 struct ox_quant_options {
     bool compat_ort; /* onnxruntime.quantization 1.31, bit for bit, its known defects included */
     bool contrib;    /* operators of com.microsoft may be written */
@@ -1872,8 +1946,10 @@ struct ox_parity_options {
     struct ox_metrics_options metrics;
     int a_level, b_level; /* as ox_run_options.level */
     uint64_t seed;
-    bool own;        /* A once more, each node fed what B has: its node's own error */
-    bool oracle;     /* both models in double precision too */
+    bool own;    /* A once more, each node fed what B has: its node's own error */
+    bool oracle; /* both models in double precision too */
+    bool
+        perturb; /* B twice more, with noise: in what enters each node, and in the model's inputs alone */
     bool saturating; /* as in ox_run_options, of both */
     /* A's (0) or B's (1) values as somebody else computed them, who is compared instead of our own run: *out is a reference to the
      * value of that name, NULL when it is not known, and then not compared. Asked for those of ox_parity_names(). NULL. */
@@ -1893,7 +1969,13 @@ struct ox_parity_layer {
     struct ox_metrics own;
     bool has_oracle;
     struct ox_metrics a_error, b_error; /* of each side against its own model in double precision */
-    bool has_qdq;                       /* A quantizes and dequantizes it: */
+    bool has_noise;                     /* B's inputs were changed by that share of themselves: */
+    double noise;
+    double amplifies,
+        swayed; /* the change of the value over that, from what enters its node, and from the model's inputs */
+    const char *
+        nature; /* where A's node departs by itself: "ill-conditioned", by no more than roundings of its inputs may come to; else "wrong"; NULL */
+    bool has_qdq;                 /* A quantizes and dequantizes it: */
     struct ox_metrics qdq, cross; /* what comes out against what went in, and against B's value */
 };
 

@@ -197,6 +197,25 @@ static void depthwise(const struct ox_depthwise *d)
     }
 }
 
+static void turned(const struct ox_depthwise *d)
+{
+    for (size_t x = 0; x < d->count; x++) {
+        for (size_t c = 0; c < d->channels; c++) {
+            float sum = d->bias ? d->bias[c] : 0;
+            const size_t group = c / d->turns * d->turns;
+            const float *weight = d->weights + c;
+            for (unsigned r = 0; r < d->rows; r++) {
+                for (unsigned s = 0; s < d->turns; s++) {
+                    const float *in = d->row[r] + group + (c + s) % d->turns;
+                    for (unsigned q = 0; q < d->cols; q++, weight += d->weights_ld)
+                        sum += in[(x * d->step + q * d->dilation) * d->pixel] * *weight;
+                }
+            }
+            d->out[x * d->out_pixel + c] = clip(sum, d->lo, d->hi);
+        }
+    }
+}
+
 /* F(m x m, 3x3) at the points 0, 1, -1, infinity (m = 2) and 0, 1, -1, 1/2, -2, infinity (m = 4): Lavin and Gray, "Fast
  * Algorithms for Convolutional Neural Networks"; the points after Barabasz et al., "Error Analysis and Improving the
  * Accuracy of Winograd Convolution for Deep Neural Networks". G, which belongs to them, is in convolve_winograd.c too, in double. */
@@ -476,6 +495,7 @@ static const struct ox_compute plain = {
     .widen_f16 = widen_f16,
     .widen_bf16 = widen_bf16,
     .depthwise = depthwise,
+    .turned = turned,
     .winograd_in = {winograd_in2, winograd_in4, winograd_in_strided, winograd_in_line},
     .winograd_out = {winograd_out2, winograd_out4, winograd_out_strided, winograd_out_line},
     .winograd_weights = {winograd_weights2, winograd_weights4, winograd_weights_strided,

@@ -104,6 +104,7 @@ struct ox_depthwise {
     size_t out_pixel;
     float lo, hi; /* -infinity, infinity: none */
     bool ahead; /* the lines below, as far apart as the last two, are needed next: worth fetching */
+    unsigned turns; /* of `turned`: channels of a group, a power of 2; in whole groups */
 };
 
 /* F(2x2,3x3), F(4x4,3x3), the same at stride 2; F(4,3) of a line, either way. */
@@ -190,7 +191,7 @@ struct ox_filter {
     float bias;
 };
 
-enum { OX_SQUARE_MOST = 4 };
+enum { OX_SQUARE_MOST = 4, OX_TURNS_MOST = 8 };
 
 struct ox_triples;
 
@@ -206,7 +207,8 @@ struct ox_compute {
     unsigned one_stream; /* of far weights, for so many rows or more, though few; 0: none */
     bool
         taps_together; /* Winograd's late weights are packed tap by tap within a channel: one stream instead of nine */
-    bool turns_groups; /* OX_CONV_TURNED is the faster way where it fits */
+    size_t
+        turns_most; /* channels of a group, at most, with which OX_CONV_TURNED is the faster way; 0: none */
 
     /* What weights of F(2x2,3x3) and F(4x4,3x3) for a pair of channels cost that are transformed as they are used: in the
      * multiplications that are done meanwhile. */
@@ -236,6 +238,9 @@ struct ox_compute {
     void (*widen_bf16)(size_t n, const uint16_t *x, float *y);
 
     void (*depthwise)(const struct ox_depthwise *d);
+    /* Of groups of d->turns channels, as many in as out: the same, where an output is the sum over s < turns of what the channel s behind
+     * its own gives, around in its group. weights are [rows][turns][cols][channels]; groups have up to OX_TURNS_MOST channels. */
+    void (*turned)(const struct ox_depthwise *d);
     void (*winograd_in[OX_WINOGRAD_FORMS])(const struct ox_winograd_in *w);
     void (*winograd_out[OX_WINOGRAD_FORMS])(const struct ox_winograd_out *w);
     void (*winograd_weights[OX_WINOGRAD_FORMS])(const struct ox_winograd_weights *w);

@@ -23,6 +23,10 @@ enum { ROWS_MOST = MR };
 
 #include "kernels/depthwise_tmpl.h"
 
+#ifdef v_pick
+#include "kernels/turned_tmpl.h"
+#endif
+
 #include "kernels/pool_tmpl.h"
 
 #include "kernels/filter_tmpl.h"
@@ -126,6 +130,9 @@ static void fill_table(struct ox_compute *t)
     t->finish = finish;
     t->pack = pack;
     t->depthwise = depthwise;
+#ifdef v_pick
+    t->turned = turned;
+#endif
     t->winograd_in[OX_WINOGRAD_2] = winograd_in2;
     t->winograd_in[OX_WINOGRAD_4] = winograd_in4;
     t->winograd_in[OX_WINOGRAD_LINE] = winograd_in_line;

@@ -205,9 +205,8 @@ size_t ox_conv_work(const struct ox_compute *t, const struct ox_env *env, enum o
     case OX_CONV_POINTWISE:
         return ox_dense_work(t, env, &d);
     case OX_CONV_DEPTHWISE:
-        return ox_conv_depthwise_work(c, env);
     case OX_CONV_TURNED:
-        return ox_conv_turned_work(c, env);
+        return ox_conv_depthwise_work(c, env);
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:
         return ox_conv_joined_work(t, env, c, way == OX_CONV_JOINED_ABREAST);
@@ -260,10 +259,8 @@ void ox_conv_run(const struct ox_compute *t, struct ox_env *env, enum ox_conv_wa
         ox_dense_run(t, env, &d, work);
         break;
     case OX_CONV_DEPTHWISE:
-        ox_conv_depthwise(t, env, c, packed, in, out, end, work);
-        break;
     case OX_CONV_TURNED:
-        ox_conv_turned(t, env, c, packed, in, out, end, work);
+        ox_conv_depthwise(t, env, c, packed, in, out, end, work);
         break;
     case OX_CONV_JOINED:
     case OX_CONV_JOINED_ABREAST:

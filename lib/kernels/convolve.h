@@ -9,7 +9,7 @@ enum ox_conv_way {
     OX_CONV_INDIRECT,  /* any, also groups: pointers to pixels */
     OX_CONV_PADDED, /* not many channels (first layers, also from planar input; groups): padded lines, kernel rows as runs */
     OX_CONV_DEPTHWISE, /* groups == in_channels, of which out_channels is a multiple */
-    OX_CONV_TURNED,    /* groups of 2 or 4 channels, as many out as in */
+    OX_CONV_TURNED,    /* groups of 2, 4 or 8 channels, as many out as in */
     OX_CONV_ABREAST,   /* few output channels: neighbouring outputs are columns of one product */
     OX_CONV_JOINED, /* transposed, few channels, kernel a multiple of the stride, dilation 1: all phases at once */
     OX_CONV_JOINED_ABREAST, /* and neighbouring pixels too */

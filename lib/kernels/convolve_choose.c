@@ -221,7 +221,7 @@ enum ox_conv_way ox_conv_choose(const struct ox_compute *t, const struct ox_conv
     if (c->groups > 1 && c->groups == c->in_channels && c->out_channels % c->groups == 0 &&
         c->out_channels <= REPEATED_MOST * c->in_channels && c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS)
         return OX_CONV_DEPTHWISE;
-    if (may & OX_CONV_MAY_WINOGRAD2 && t->turns_groups && ox_conv_turned_fits(c))
+    if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_turned_fits(t, c))
         return OX_CONV_TURNED;
     if (may & OX_CONV_MAY_WINOGRAD2 && ox_conv_columns_fits(t, c, few_cost(t, c)))
         return OX_CONV_COLUMNS;

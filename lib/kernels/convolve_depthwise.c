@@ -1,4 +1,4 @@
-/* Depthwise convolution: an output row at a time, vectors over channels. Of a narrow image each line is copied once between
+/* Depthwise convolution, and that of groups of few channels: an output row at a time, vectors over channels. Of a narrow image each line is copied once between
  * its zeros, into a ring of as many lines as the kernel is high; for kernels of many taps of so few channels at a time that the
  * ring stays in L1, where their pixels are adjacent. Of a wide one only the outputs whose taps leave the image at the left or
  * right are computed from a small patch that has the zeros in it. */
@@ -21,6 +21,33 @@ void ox_conv_depthwise_pack(const struct ox_compute *t, const struct ox_conv *c,
         for (size_t j = 0; j < c->out_channels; j++)
             *out++ = ox_conv_weight(t, weights, type, j * taps + tap);
     }
+}
+
+/* Channels of a group: of a depthwise convolution 1. */
+static size_t turns_of(const struct ox_conv *c)
+{
+    return c->in_channels / c->groups;
+}
+
+bool ox_conv_turned_fits(const struct ox_compute *t, const struct ox_conv *c)
+{
+    const size_t n = c->groups ? turns_of(c) : 0;
+    return !c->transposed && !c->planar && c->groups > 1 && c->in_channels == c->out_channels &&
+           c->kernel[0] <= OX_CONV_DEPTHWISE_ROWS && n >= 2 && n <= t->turns_most &&
+           (n & (n - 1)) == 0;
+}
+
+void ox_conv_turned_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
+                         enum ox_weight_type type, float *out)
+{
+    const size_t taps = c->kernel[0] * c->kernel[1], turns = turns_of(c);
+    for (size_t r = 0; r < c->kernel[0]; r++)
+        for (size_t s = 0; s < turns; s++)
+            for (size_t q = 0; q < c->kernel[1]; q++)
+                for (size_t j = 0; j < c->out_channels; j++) {
+                    const size_t from = j * turns + (j + s) % turns;
+                    *out++ = ox_conv_weight(t, weights, type, from * taps + r * c->kernel[1] + q);
+                }
 }
 
 enum { NARROW = 32, RING_FLOATS = 1 << 17, RING_LINES = 64 };
@@ -130,10 +157,18 @@ size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
         const struct ox_conv wide = repeated(c);
         return repeated_floats(c) + ox_conv_depthwise_work(&wide, env);
     }
-    if (ox_conv_upright_fits(c))
+    if (turns_of(c) == 1 && ox_conv_upright_fits(c))
         return ox_conv_upright_work(c, env);
     plan(c, &j);
     return zero_floats(c) + ox_slots(env) * j.slot;
+}
+
+static void run_kernel(const struct job *j, const struct ox_depthwise *d)
+{
+    if (d->turns > 1)
+        j->t->turned(d);
+    else
+        j->t->depthwise(d);
 }
 
 /* Outputs [x, x + n) of a row, from a patch in which columns outside the image are zeros. */
@@ -156,7 +191,7 @@ static void from_patch(const struct job *j, struct ox_depthwise *d, const float 
     d->row = rows;
     d->pixel = channels;
     d->count = n;
-    j->t->depthwise(d);
+    run_kernel(j, d);
 }
 
 /* The bias is where sums begin. */
@@ -204,6 +239,7 @@ static struct ox_depthwise describe(const struct job *j)
                                  .dilation = c->dilation[1],
                                  .weights = j->weights,
                                  .weights_ld = c->out_channels,
+                                 .turns = (unsigned)turns_of(c),
                                  .out_pixel = c->out_pixel};
 }
 
@@ -223,7 +259,7 @@ static void wide_row(const struct job *j, struct ox_depthwise *d, float *out, st
         d->pixel = c->in_pixel;
         d->count = j->inner[1] - x;
         d->ahead = c->dilation[0] == 1;
-        j->t->depthwise(d);
+        run_kernel(j, d);
         d->ahead = false;
     }
 }
@@ -245,6 +281,8 @@ void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t fr
         copy_each(n, 8, from + i, from_pixel, to + i, to_pixel);
     for (; i + 4 <= channels; i += 4)
         copy_each(n, 4, from + i, from_pixel, to + i, to_pixel);
+    for (; i + 2 <= channels; i += 2)
+        copy_each(n, 2, from + i, from_pixel, to + i, to_pixel);
     for (; i < channels; i++)
         copy_each(n, 1, from + i, from_pixel, to + i, to_pixel);
 }
@@ -285,7 +323,7 @@ static void ring_row(const struct job *j, struct ox_depthwise *d, size_t image, 
     d->row = row->at;
     d->pixel = d->channels;
     d->count = c->out[1];
-    j->t->depthwise(d);
+    run_kernel(j, d);
 }
 
 static void one_row(const struct job *j, size_t image, size_t y, size_t first, struct row *row)
@@ -371,7 +409,7 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
         ox_conv_depthwise(t, env, &wide, packed, r.out, out, end, work + repeated_floats(c));
         return;
     }
-    if (ox_conv_upright_fits(c)) {
+    if (turns_of(c) == 1 && ox_conv_upright_fits(c)) {
         ox_conv_upright(t, env, c, packed, in, out, end, work);
         return;
     }
@@ -388,6 +426,6 @@ void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const str
     memset(work, 0, zero_floats(c) * sizeof *work);
     const size_t all = c->batch * c->out[0];
     const double flops = 2.0 * (double)all * (double)c->out[1] * (double)c->out_channels *
-                         (double)(c->kernel[0] * c->kernel[1]);
+                         (double)(c->kernel[0] * c->kernel[1] * turns_of(c));
     ox_spread_sums(env, (all + j.rows - 1) / j.rows * j.blocks, flops * 3, run_task, &j);
 }

@@ -105,6 +105,10 @@ size_t ox_conv_depthwise_work(const struct ox_conv *c, const struct ox_env *env)
 void ox_conv_depthwise(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                        const float *packed, const float *in, float *out,
                        const struct ox_epilogue *end, float *work);
+/* Of groups of some channels, as many in as out, that are packed for it, ox_conv_depthwise() is for too. */
+bool ox_conv_turned_fits(const struct ox_compute *t, const struct ox_conv *c);
+void ox_conv_turned_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
+                         enum ox_weight_type type, float *out);
 /* The same by a kernel of one column, which ox_conv_depthwise() leaves to it. */
 bool ox_conv_upright_fits(const struct ox_conv *c);
 size_t ox_conv_upright_work(const struct ox_conv *c, const struct ox_env *env);
@@ -123,14 +127,6 @@ void ox_conv_copy_pixels(size_t n, size_t channels, const float *from, size_t fr
 /* n pixels side by side, behind `before` of zeros and before as many as make `framed`, which may be fewer than there are. */
 void ox_conv_frame_pixels(size_t framed, size_t before, size_t n, size_t channels,
                           const float *from, size_t from_pixel, float *to);
-
-bool ox_conv_turned_fits(const struct ox_conv *c);
-void ox_conv_turned_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
-                         enum ox_weight_type type, float *out);
-size_t ox_conv_turned_work(const struct ox_conv *c, const struct ox_env *env);
-void ox_conv_turned(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
-                    const float *packed, const float *in, float *out, const struct ox_epilogue *end,
-                    float *work);
 
 bool ox_conv_spread_fits(const struct ox_conv *c);
 void ox_conv_spread_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,

@@ -184,13 +184,15 @@ static void leave_line(const struct job *j, const float *sums, size_t image, siz
             const size_t i = (p + c->pad[1] - begin) / stride;
             const size_t phase = (p + c->pad[1] - begin) % stride;
             const size_t run = stride - phase < p1 - p ? stride - phase : p1 - p;
+            const size_t times = whole && phase == 0 && p1 - p >= stride ? (p1 - p) / stride : 1;
             const float *from = sums + i * j->cols + at + phase * channels;
             if (whole)
-                memcpy(line + p * channels, from, run * channels * sizeof *line);
+                ox_conv_copy_pixels(times, run * channels, from, j->cols, line + p * channels,
+                                    run * channels);
             else
                 ox_conv_copy_pixels(run, channels, from, channels, line + p * c->out_pixel,
                                     c->out_pixel);
-            p += run;
+            p += times * run;
         }
     }
     end_pixels(j, p1 - p0, (image * c->out[0] + y) * c->out[1] + p0, line + p0 * c->out_pixel);

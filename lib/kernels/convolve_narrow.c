@@ -313,6 +313,8 @@ static void run_task(void *arg, size_t i, size_t slot)
 /* Neighbouring tasks copy the lines that they share: not too many, but as many for each thread. */
 static size_t count_tasks(const struct job *j, size_t slots)
 {
+    if (slots == 1)
+        return 1;
     const size_t shared = j->parts > 1 ? 1 : 2 * ox_conv_height(j->c);
     const size_t tasks = ox_least(j->all / shared + 1, TASKS);
     return ox_least(ox_round_up(tasks, slots), j->all);

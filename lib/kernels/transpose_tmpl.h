@@ -5,8 +5,9 @@
 
 enum {
     LINE_FLOATS = 16, /* of a line of the cache */
-    FEW_SETS = 512
-}; /* floats */
+    FEW_SETS = 512,   /* floats */
+    STRIP = 128       /* rows */
+};
 
 /* Up to four rows of x become columns of a y without gaps: each store of four is put right by the next. */
 static inline size_t interleave(size_t rows, size_t cols, const float *x, size_t ldx, float *y)
@@ -87,11 +88,15 @@ static void transpose_floats(size_t rows, size_t cols, const float *x, size_t ld
         transpose_few(rows, cols - done, x + done, ldx, y + done * ldy, ldy);
         return;
     }
-    for (size_t i = 0; i < whole_rows; i += LINE_FLOATS) {
-        const bool more = i + 2 * LINE_FLOATS <= whole_rows;
+    /* Lines of y that are far apart often share few sets of the cache: some are filled before the next columns' come. */
+    const size_t strip = ldy < FEW_SETS ? LINE_FLOATS : STRIP;
+    for (size_t s = 0; s < whole_rows; s += strip) {
+        const size_t end = whole_rows - s < strip ? whole_rows : s + strip;
         for (size_t j = 0; j < whole_cols; j += LINE_FLOATS)
-            turn_lines(i + 8 < whole_rows, j + 8 < whole_cols, more, x + i * ldx + j, ldx,
-                       y + j * ldy + i, ldy);
+            for (size_t i = s; i < end; i += LINE_FLOATS)
+                turn_lines(i + 8 < whole_rows, j + 8 < whole_cols,
+                           i + 2 * LINE_FLOATS <= whole_rows, x + i * ldx + j, ldx, y + j * ldy + i,
+                           ldy);
     }
     if (whole_rows < rows)
         transpose_few(rows - whole_rows, cols, x + whole_rows * ldx, ldx, y + whole_rows, ldy);

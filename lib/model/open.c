@@ -152,9 +152,8 @@ static enum ox_status read_model(struct ox_model *model, const uint8_t *bytes, s
     return unpack_model(model, model->packed, n_packed, err);
 }
 
-/* A model with nothing in it, for reading other files by the same rules. name: the file's in messages. */
-static enum ox_status new_model(struct ox_model **out, struct ox_env *env, const char *name,
-                                struct ox_error *err)
+enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const char *name,
+                            struct ox_error *err)
 {
     struct ox_model *model = calloc(1, sizeof *model);
     if (!model)
@@ -177,7 +176,7 @@ enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const cha
                             struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(new_model(&model, env, path, err));
+    OX_TRY(ox_model_new(&model, env, path, err));
     enum ox_status status = ox_mapping_open(&model->map, env, path, env->limits.message_bytes, err);
     if (status == OX_OK && strcmp(path, "-") != 0) {
         model->dir = ox_path_dir(path);
@@ -208,7 +207,7 @@ enum ox_status ox_model_open_memory(struct ox_model **out, struct ox_env *env, c
                                     size_t n, const char *dir, struct ox_error *err)
 {
     struct ox_model *model;
-    OX_TRY(new_model(&model, env, "(memory)", err));
+    OX_TRY(ox_model_new(&model, env, "(memory)", err));
     enum ox_status status = OX_OK;
     if (dir) {
         model->dir = strdup(dir);

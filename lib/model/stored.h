@@ -13,7 +13,10 @@ enum ox_status ox_stored_read(struct ox_model *model, const struct ox_stored *st
  * string_data. */
 void ox_emit_tensor(struct ox_emit *e, const struct ox_tensor *tensor, const char *name);
 
-/* A model with nothing in it, for reading other files by the same rules: the file mapped, nothing of it read, and its folder known. */
+/* A model with nothing in it. name: the file's in messages. */
+enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const char *name,
+                            struct ox_error *err);
+/* The same for reading other files by the same rules: the file mapped, nothing of it read, and its folder known. */
 enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const char *path,
                             struct ox_error *err);
 

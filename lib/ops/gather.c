@@ -289,20 +289,12 @@ static enum ox_status run_gather_nd(struct ox_run *r, struct ox_error *err)
 
     if (!place)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < n_tuples; i++) {
-        uint64_t at = 0; /* wraps only where the data is empty */
-        int64_t one = 0;
-
-        for (int64_t k = 0; k < nd.k; k++) {
-            OX_TRY(ox_move_index(r, "indices", i * (size_t)nd.k + (size_t)k,
-                                 index[i * (size_t)nd.k + (size_t)k], in->dims[nd.batch + k], &one,
-                                 err));
-            at += (uint64_t)one * (uint64_t)nd.strides[k];
-        }
-        /* A batch holds as many blocks as the k axes have places. */
-        place[i] =
-            (int64_t)(at + i / nd.tuples * (uint64_t)nd.strides[0] * (uint64_t)in->dims[nd.batch]);
-    }
+    OX_TRY(ox_move_tuples(r, index, 0, n_tuples, (size_t)nd.k, in->dims + nd.batch, nd.strides,
+                          place, err));
+    /* A batch holds as many blocks as the k axes have places. */
+    for (size_t i = 0; nd.batches > 1 && i < n_tuples; i++)
+        place[i] = (int64_t)((uint64_t)place[i] + i / nd.tuples * (uint64_t)nd.strides[0] *
+                                                      (uint64_t)in->dims[nd.batch]);
     OX_TRY(ox_run_out(r, 0, in->dtype, rank, dims, &out, err));
     struct gathering g = {.in = in->data,
                           .out = out->data,

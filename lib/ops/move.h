@@ -75,6 +75,11 @@ static inline enum ox_status ox_move_index(const struct ox_run *r, const char *n
     *out = index < 0 ? index + size : index;
     return OX_OK;
 }
+/* place[i]: the sum over m < k of strides[m] times index m of tuple first + i, which is made non-negative for an axis of dims[m], i < n;
+ * OX_INPUT with "indices[...] is ..." when one is outside. */
+enum ox_status ox_move_tuples(const struct ox_run *r, const int64_t *index, size_t first, size_t n,
+                              size_t k, const int64_t *dims, const int64_t *strides, int64_t *place,
+                              struct ox_error *err);
 /* A list of axes made non-negative and checked to differ. out has room for n <= rank. */
 enum ox_status ox_move_axes(const struct ox_run *r, const int64_t *axes, size_t n, unsigned rank,
                             unsigned *out, struct ox_error *err);

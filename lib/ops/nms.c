@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/boxes.h"
 #include "ops/infer.h"
 #include "ops/kernel_tables.h"
 #include "ops/keys.h"
@@ -55,7 +56,7 @@ struct nms {
     double iou, score;
     struct candidate *candidates; /* or keys and their work, where the scores are float32 */
     size_t *kept;
-    void *sides; /* of those kept, side by side */
+    void *blocks; /* of those kept (boxes.h) */
 };
 
 /* Boxes of one class whose scores suffice, the best first, of which the first `ordered` are in `kept`. */
@@ -109,7 +110,7 @@ static struct boxes order_boxes(const struct nms *s, size_t plane)
 /* Fills kept with the boxes of one class; returns how many. */
 static size_t select_boxes(const struct nms *s, size_t plane)
 {
-    bool (*const keep)(const void *boxes, size_t i, bool centre, void *list, size_t n_kept,
+    bool (*const keep)(const void *boxes, size_t i, bool centre, void *blocks, size_t n_kept,
                        double threshold) = s->boxes->dtype == OX_FLOAT32 ? keep_f32 : keep_f64;
     const struct boxes b = order_boxes(s, plane);
     const size_t first = plane / (size_t)s->scores->dims[1] * s->n_boxes;
@@ -118,7 +119,7 @@ static size_t select_boxes(const struct nms *s, size_t plane)
         if (i == b.ordered)
             order_keys(s, i, b.n);
         const size_t box = s->kept[i];
-        if (keep(s->boxes->data, first + box, s->centre, s->sides, n_kept, s->iou))
+        if (keep(s->boxes->data, first + box, s->centre, s->blocks, n_kept, s->iou))
             s->kept[n_kept++] = box;
     }
     return n_kept;
@@ -149,10 +150,10 @@ static enum ox_status prepare(struct ox_run *r, struct nms *s, struct ox_error *
         return ox_run_fail(r, err, OX_INPUT, "iou_threshold is %g, outside of [0, 1]", s->iou);
     s->candidates = ox_run_work(r, s->n_boxes, sizeof *s->candidates, err);
     s->kept = ox_run_work(r, s->n_boxes, sizeof *s->kept, err);
-    const size_t side =
-        s->boxes->dtype == OX_FLOAT32 ? sizeof(struct box_f32) : sizeof(struct box_f64);
-    s->sides = ox_run_work(r, s->most, side, err);
-    return s->candidates && s->kept && s->sides ? OX_OK : OX_NO_MEMORY;
+    const size_t side = s->boxes->dtype == OX_FLOAT32 ? sizeof(float) : sizeof(double);
+    s->blocks =
+        ox_run_work(r, s->most / OX_BOXES_ABREAST + 1, side * OX_BOX_SIDES * OX_BOXES_ABREAST, err);
+    return s->candidates && s->kept && s->blocks ? OX_OK : OX_NO_MEMORY;
 }
 
 static enum ox_status run_nms(struct ox_run *r, struct ox_error *err)

@@ -276,6 +276,36 @@ static enum ox_status nd_check(const struct ox_run *r, const struct ox_tensor *i
     return OX_OK;
 }
 
+/* Tuples of k indices, each of which names a block. */
+struct tuples {
+    const int64_t *index;
+    size_t n, k;
+    const int64_t *strides;
+};
+
+/* Output 0: a copy of `in` with the blocks of `updates` written at their places, which are found for a few at a time. */
+static enum ox_status write_tuples(struct ox_run *r, const struct ox_tensor *in,
+                                   const struct ox_tensor *updates, const struct tuples *t,
+                                   size_t block, struct ox_error *err)
+{
+    enum { SOME = 512 };
+    const size_t size = block * ox_dtype_size(in->dtype);
+    int64_t place[SOME];
+    struct ox_tensor *out;
+
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
+    if (out->n > 0)
+        memcpy(out->data, in->data, out->n * ox_dtype_size(in->dtype));
+    for (size_t i = 0; i < t->n; i += SOME) {
+        const size_t some = t->n - i < SOME ? t->n - i : SOME;
+
+        OX_TRY(ox_move_tuples(r, t->index, i, some, t->k, in->dims, t->strides, place, err));
+        if (out->n > 0)
+            write_blocks(out->data, (const char *)updates->data + i * size, place, some, size);
+    }
+    return ox_move_own(out, err);
+}
+
 static enum ox_status run_scatter_nd(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1),
@@ -300,22 +330,14 @@ static enum ox_status run_scatter_nd(struct ox_run *r, struct ox_error *err)
     } else {
         n_tuples = n / (size_t)k;
     }
+    if (reduction == REDUCE_NONE)
+        return write_tuples(r, in, updates, &(struct tuples){index, n_tuples, (size_t)k, strides},
+                            block, err);
     int64_t *place = ox_run_scratch(r, n_tuples + 1, sizeof(*place), err);
 
     if (!place)
         return OX_NO_MEMORY;
-    for (size_t i = 0; i < n_tuples; i++) {
-        uint64_t at = 0; /* wraps only where the data is empty */
-        int64_t one = 0;
-
-        for (int64_t m = 0; m < k; m++) {
-            size_t from = i * (size_t)k + (size_t)m;
-
-            OX_TRY(ox_move_index(r, "indices", from, index[from], in->dims[m], &one, err));
-            at += (uint64_t)one * (uint64_t)strides[m];
-        }
-        place[i] = (int64_t)at;
-    }
+    OX_TRY(ox_move_tuples(r, index, 0, n_tuples, (size_t)k, in->dims, strides, place, err));
     return scatter_out(r, in, updates, place, n_tuples, block, reduction, err);
 }
 

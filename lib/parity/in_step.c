@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "parity/causes.h"
+#include "parity/noise.h"
 
 /* Among the bits of roles that have made a value: A has dequantized it too. */
 enum { DEQUANTIZED = 1u << OX_N_ROLES };
@@ -70,8 +71,8 @@ static void *walk(void *arg)
     else
         w->status = ox_session_run(w->session, w->inputs, w->outputs, &w->err);
     w->finished = true;
-    /* A node's own error is a luxury: its run may fail where B's values do not fit A's nodes. */
-    if (w->status != OX_OK && w->role != OX_ROLE_OWN)
+    /* A node's own error is a luxury: its run may fail where B's values do not fit A's nodes. So is what noise does. */
+    if (w->status != OX_OK && !ox_role_may_fail(w->role))
         w->parity->failed = true;
     hand_on(w);
     return NULL;
@@ -206,6 +207,8 @@ static enum ox_status settle(struct ox_parity *p, struct ox_pair *pair, struct o
         status = measure(p, &pair->a_truth, a, held[OX_ROLE_A_DOUBLE], err);
     if (status == OX_OK && b && held[OX_ROLE_B_DOUBLE])
         status = measure(p, &pair->b_truth, b, held[OX_ROLE_B_DOUBLE], err);
+    if (status == OX_OK && b && held[OX_ROLE_SWAYED])
+        status = measure(p, &pair->swayed, held[OX_ROLE_SWAYED], b, err);
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         ox_datum_release(pair->held[r]);
         pair->held[r] = NULL;
@@ -241,6 +244,21 @@ static enum ox_status settle_when_complete(struct ox_parity *p, struct ox_pair *
     return needed ? OX_OK : settle(p, pair, err);
 }
 
+/* A reference to the value, or that in another type of floats. */
+static enum ox_status as_type(struct ox_parity *p, const struct ox_datum *value,
+                              enum ox_dtype dtype, struct ox_datum **out, struct ox_error *err)
+{
+    const enum ox_dtype has = ox_datum_dtype(value);
+    struct ox_datum *ref = ox_datum_ref(value);
+    *out = ref;
+    if (has == dtype || !ox_dtype_is_float(has) || !ox_dtype_is_float(dtype))
+        return OX_OK;
+    const enum ox_status status =
+        ox_datum_convert(out, ox_env_budget(p->env), ref, OX_DTYPE_BIT(has), dtype, err);
+    ox_datum_release(ref);
+    return status;
+}
+
 /* What A's node makes of B's values, and B's value in its place for those that follow. */
 static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struct ox_datum **value,
                                 struct ox_error *err)
@@ -255,17 +273,30 @@ static enum ox_status take_over(struct ox_walker *w, struct ox_pair *pair, struc
     if (!same_shape(*value, theirs) ||
         (has != needs && (!ox_dtype_is_float(has) || !ox_dtype_is_float(needs))))
         return OX_OK;
-    struct ox_datum *ours = ox_datum_ref(theirs);
-    if (has != needs) {
-        struct ox_datum *converted;
-        enum ox_status status = ox_datum_convert(&converted, ox_env_budget(p->env), ours,
-                                                 OX_DTYPE_BIT(has), needs, err);
-        ox_datum_release(ours);
-        OX_TRY(status);
-        ours = converted;
-    }
+    struct ox_datum *ours;
+    OX_TRY(as_type(p, theirs, needs, &ours, err));
     ox_datum_release(*value);
     *value = ours;
+    return OX_OK;
+}
+
+/* What B's node makes in double precision of values with noise, and B's value with noise in its place for those that follow. */
+static enum ox_status take_noise(struct ox_walker *w, struct ox_pair *pair, uint64_t seed,
+                                 struct ox_datum **value, struct ox_error *err)
+{
+    struct ox_parity *p = w->parity;
+    struct ox_datum *exact, *noisy;
+    await_theirs(w, pair);
+    const struct ox_datum *theirs = pair->held[OX_ROLE_B];
+    if (!theirs || p->failed || !same_shape(*value, theirs))
+        return OX_OK;
+    OX_TRY(measure(p, &pair->noisy, *value, theirs, err));
+    OX_TRY(as_type(p, theirs, ox_datum_dtype(*value), &exact, err));
+    const enum ox_status status = ox_noise_add(&noisy, p->env, exact, p->noise, seed, err);
+    ox_datum_release(exact);
+    OX_TRY(status);
+    ox_datum_release(*value);
+    *value = noisy;
     return OX_OK;
 }
 
@@ -316,6 +347,8 @@ static enum ox_status step(struct ox_walker *w, const char *name, struct ox_datu
     struct ox_pair *pair = &p->pairs[at];
     if (w->role == OX_ROLE_OWN) {
         OX_TRY(take_over(w, pair, made, err));
+    } else if (w->role == OX_ROLE_NOISY) {
+        OX_TRY(take_noise(w, pair, at, made, err));
     } else {
         ox_datum_release(pair->held[w->role]);
         pair->held[w->role] = value ? ox_datum_ref(value) : NULL;
@@ -394,7 +427,7 @@ enum ox_status ox_walk_in_step(struct ox_parity *p, struct ox_error *err)
         if (!w->started)
             continue;
         pthread_join(w->thread, NULL);
-        bool own_error = w->status != OX_OK && w->role != OX_ROLE_OWN;
+        bool own_error = w->status != OX_OK && !ox_role_may_fail(w->role);
         if (own_error && (!guilty || guilty->status == OX_CANCELLED))
             guilty = w;
     }

@@ -15,10 +15,12 @@ struct ox_pair {
     enum ox_match match;
     const char *a_node, *b_node;                      /* labels of their producers */
     struct ox_meter *meter, *own, *a_truth, *b_truth; /* made when first needed */
-    struct ox_datum *held[5];                         /* by role; of the current run */
-    unsigned have;                                    /* roles that have made it, as bits */
-    uint64_t bytes;                                   /* of what the first of them made */
-    bool awaited;                                     /* by all others, until A dequantizes it */
+    struct ox_datum *held[7];                         /* by role; of the current run */
+    struct ox_meter *noisy,
+        *swayed;    /* B's node of inputs with noise, B of model inputs with noise */
+    unsigned have;  /* roles that have made it, as bits */
+    uint64_t bytes; /* of what the first of them made */
+    bool awaited;   /* by all others, until A dequantizes it */
     const struct ox_value *dequantized; /* A's value once it went through Q and DQ; NULL */
     struct ox_meter *qdq, *cross;       /* that against A's value before, and against B's */
     bool mismatched_shape;              /* matched by structure, but the shapes say otherwise */
@@ -56,7 +58,31 @@ void ox_match_clipped(const struct ox_session *a, struct ox_pair *pairs, size_t 
 void ox_match_dequantized(const struct ox_session *a, struct ox_pair *pairs, size_t n,
                           const struct ox_strmap *pair_of);
 
-enum ox_role { OX_ROLE_B, OX_ROLE_A, OX_ROLE_OWN, OX_ROLE_A_DOUBLE, OX_ROLE_B_DOUBLE, OX_N_ROLES };
+/* NOISY: B in double precision, each node fed what B has, with noise; SWAYED: B with noise in the inputs of the model alone. */
+enum ox_role {
+    OX_ROLE_B,
+    OX_ROLE_A,
+    OX_ROLE_OWN,
+    OX_ROLE_A_DOUBLE,
+    OX_ROLE_B_DOUBLE,
+    OX_ROLE_NOISY,
+    OX_ROLE_SWAYED,
+    OX_N_ROLES
+};
+
+/* A run of A, and one whose failure is no matter. */
+static inline bool ox_role_is_of_a(enum ox_role role)
+{
+    return role == OX_ROLE_A || role == OX_ROLE_OWN || role == OX_ROLE_A_DOUBLE;
+}
+static inline bool ox_role_is_double(enum ox_role role)
+{
+    return role == OX_ROLE_A_DOUBLE || role == OX_ROLE_B_DOUBLE || role == OX_ROLE_NOISY;
+}
+static inline bool ox_role_may_fail(enum ox_role role)
+{
+    return role == OX_ROLE_OWN || role == OX_ROLE_NOISY || role == OX_ROLE_SWAYED;
+}
 
 struct ox_walker {
     struct ox_parity *parity;
@@ -91,6 +117,7 @@ struct ox_parity {
     size_t n_compared;
     struct ox_layer_users *users; /* of each of those; scratch of ox_parity_first() */
     size_t n_rounded, rounded;    /* passed by for 16-bit rounding: how many, and the first */
+    double noise;                 /* share of each number */
     struct ox_arena labels;
     /* One walker at a time, in turns. */
     pthread_mutex_t lock;

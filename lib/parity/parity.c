@@ -1,14 +1,16 @@
 /* Two models, layer against layer: opening, running, reading. */
 #include "parity/causes.h"
+#include "parity/noise.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static enum ox_status open_walker(struct ox_parity *p, enum ox_role role, struct ox_error *err)
 {
     struct ox_walker *w = &p->walkers[role];
-    bool is_a = role == OX_ROLE_A || role == OX_ROLE_OWN || role == OX_ROLE_A_DOUBLE;
-    bool is_double = role == OX_ROLE_A_DOUBLE || role == OX_ROLE_B_DOUBLE;
+    bool is_a = ox_role_is_of_a(role);
+    bool is_double = ox_role_is_double(role);
     struct ox_run_options options = {.level = is_double ? 0
                                               : is_a    ? p->options.a_level
                                                         : p->options.b_level,
@@ -47,7 +49,7 @@ static enum ox_status index_pairs(struct ox_parity *p, struct ox_error *err)
     ox_match_clipped(p->walkers[OX_ROLE_A].session, p->pairs, p->n_pairs);
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         struct ox_walker *w = &p->walkers[r];
-        bool is_b = r == OX_ROLE_B || r == OX_ROLE_B_DOUBLE;
+        bool is_b = !ox_role_is_of_a((enum ox_role)r);
         for (size_t i = 0; w->active && i < p->n_pairs; i++) {
             const struct ox_value *value = is_b ? p->pairs[i].b : p->pairs[i].a;
             uint32_t at = (uint32_t)i;
@@ -93,6 +95,11 @@ enum ox_status ox_parity_new(struct ox_parity **out, struct ox_model *a, struct 
         OX_TRY_CLEANUP(open_walker(p, OX_ROLE_A_DOUBLE, err));
         OX_TRY_CLEANUP(open_walker(p, OX_ROLE_B_DOUBLE, err));
     }
+    if (options->perturb) {
+        p->noise = ox_noise_share(a, b);
+        OX_TRY_CLEANUP(open_walker(p, OX_ROLE_NOISY, err));
+        OX_TRY_CLEANUP(open_walker(p, OX_ROLE_SWAYED, err));
+    }
     OX_TRY_CLEANUP(ox_match_sessions(p->walkers[OX_ROLE_A].session, p->walkers[OX_ROLE_B].session,
                                      &p->pairs, &p->n_pairs, err));
     p->compared = calloc(p->n_pairs + 1, sizeof *p->compared);
@@ -118,6 +125,8 @@ void ox_parity_release(struct ox_parity *p)
         ox_meter_release(p->pairs[i].b_truth);
         ox_meter_release(p->pairs[i].qdq);
         ox_meter_release(p->pairs[i].cross);
+        ox_meter_release(p->pairs[i].noisy);
+        ox_meter_release(p->pairs[i].swayed);
     }
     for (size_t r = 0; r < OX_N_ROLES; r++) {
         ox_session_release(p->walkers[r].session);
@@ -153,18 +162,35 @@ size_t ox_parity_names(const struct ox_parity *p, size_t side, const char **name
 
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
 
+static enum ox_status make_noisy(struct ox_parity *p, struct ox_datum *const *inputs,
+                                 struct ox_datum ***out, struct ox_error *err)
+{
+    const size_t n = p->walkers[OX_ROLE_B].session->n_inputs;
+    struct ox_datum **noisy = calloc(n + 1, sizeof(*noisy));
+    enum ox_status status = noisy ? OX_OK : ox_no_memory(err);
+    *out = noisy;
+    /* Seeds apart from those of pairs. */
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        if (inputs[i])
+            status = ox_noise_add(&noisy[i], p->env, inputs[i], p->noise, ~(uint64_t)i, err);
+    return status;
+}
+
 /* a_outputs, b_outputs: NULL where they are not asked for. */
 static enum ox_status run_walkers(struct ox_parity *p, struct ox_datum *const *a_inputs,
                                   struct ox_datum *const *b_inputs, struct ox_datum **a_outputs,
                                   struct ox_datum **b_outputs, struct ox_error *err)
 {
-    struct ox_datum **spare[OX_N_ROLES] = {NULL};
-    enum ox_status status = OX_OK;
+    struct ox_datum **spare[OX_N_ROLES] = {NULL}, **noisy = NULL;
+    enum ox_status status =
+        p->options.perturb && !p->wanted ? make_noisy(p, b_inputs, &noisy, err) : OX_OK;
     for (size_t r = 0; r < OX_N_ROLES && status == OX_OK; r++) {
         struct ox_walker *w = &p->walkers[r];
         if (!w->active)
             continue;
-        w->inputs = r == OX_ROLE_B || r == OX_ROLE_B_DOUBLE ? b_inputs : a_inputs;
+        w->inputs = ox_role_is_of_a(w->role) ? a_inputs : b_inputs;
+        if (noisy && (r == OX_ROLE_NOISY || r == OX_ROLE_SWAYED))
+            w->inputs = noisy;
         w->outputs = r == OX_ROLE_A ? a_outputs : r == OX_ROLE_B ? b_outputs : NULL;
         if (w->outputs)
             continue;
@@ -179,6 +205,9 @@ static enum ox_status run_walkers(struct ox_parity *p, struct ox_datum *const *a
             ox_datum_release(spare[r][i]);
         free(spare[r]);
     }
+    for (size_t i = 0; noisy && i < p->walkers[OX_ROLE_B].session->n_inputs; i++)
+        ox_datum_release(noisy[i]);
+    free(noisy);
     return status;
 }
 
@@ -219,6 +248,35 @@ size_t ox_parity_n_layers(const struct ox_parity *p)
     return p ? p->n_compared : 0;
 }
 
+static double share_of(double sqnr_db)
+{
+    return pow(10, -sqnr_db / 20);
+}
+
+/* What noise does to a value, and whether what its node departs by is no more than roundings of what enters it may come to. */
+static void read_noise(const struct ox_parity *p, const struct ox_pair *pair,
+                       struct ox_parity_layer *layer)
+{
+    /* One way to compute it may round many times more than the other. */
+    static const double ROUNDINGS = 128;
+    struct ox_metrics noisy, swayed;
+    layer->has_noise = pair->noisy && pair->swayed;
+    if (!layer->has_noise)
+        return;
+    ox_meter_read(pair->noisy, &noisy);
+    ox_meter_read(pair->swayed, &swayed);
+    layer->noise = p->noise;
+    layer->amplifies = share_of(noisy.sqnr_db) / p->noise;
+    layer->swayed = share_of(swayed.sqnr_db) / p->noise;
+    if (!layer->has_own || layer->own.agree)
+        return;
+    const double unit =
+        fmax(ox_noise_roundoff(layer->own.a_dtype), ox_noise_roundoff(layer->own.b_dtype));
+    const bool rounding =
+        share_of(layer->own.sqnr_db) <= ROUNDINGS * unit * fmax(layer->amplifies, 1);
+    layer->nature = rounding ? "ill-conditioned" : "wrong";
+}
+
 bool ox_parity_layer(const struct ox_parity *p, size_t i, struct ox_parity_layer *layer)
 {
     static const char *const matches[] = {"name", "structure", "place"};
@@ -242,6 +300,7 @@ bool ox_parity_layer(const struct ox_parity *p, size_t i, struct ox_parity_layer
         ox_meter_read(pair->qdq, &layer->qdq);
         ox_meter_read(pair->cross, &layer->cross);
     }
+    read_noise(p, pair, layer);
     if (layer->has_oracle) {
         ox_meter_read(pair->a_truth, &layer->a_error);
         ox_meter_read(pair->b_truth, &layer->b_error);

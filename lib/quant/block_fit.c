@@ -166,9 +166,21 @@ static struct ox_block_fit plain_fit(const struct fitting *f, float low, float h
     return (struct ox_block_fit){scale, f->symmetric ? 0 : (int)lrint(-least / (double)scale)};
 }
 
+/* What llama.cpp's k-quants, and onnxruntime's k_quant after them, weigh errors by: the root mean square and the magnitude. */
+static void weigh_large(const float *values, size_t m, float *importance)
+{
+    double power = 0;
+    for (size_t i = 0; i < m; i++)
+        power += (double)values[i] * (double)values[i];
+    const float usual = (float)sqrt(power / (double)m);
+    for (size_t i = 0; i < m; i++)
+        importance[i] = usual + fabsf(values[i]);
+}
+
 struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *values,
                                  const float *importance, size_t m)
 {
+    float weights[OX_MOST_BLOCK];
     struct fitting f = {.values = values, .importance = importance, .m = m, .real = b->real};
     float low = 0, high = 0;
     f.symmetric = ox_dtype_is_signed(b->type);
@@ -176,6 +188,10 @@ struct ox_block_fit ox_block_fit(const struct ox_blocking *b, const float *value
     for (size_t i = 0; i < m; i++) {
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
+    }
+    if (b->method == OX_WEIGHT_K_QUANT && !importance && m <= OX_MOST_BLOCK) {
+        weigh_large(values, m, weights);
+        f.importance = weights;
     }
     f.cost = INFINITY;
     f.best = (struct ox_block_fit){1, f.symmetric ? 0 : (f.most + 1) / 2};

@@ -18,7 +18,7 @@ void ox_blocked_release(struct ox_blocked *blocked)
 }
 
 /* Columns are divided, each is a task's own. */
-enum { COLUMNS = 16, MOST_BLOCK = 1024 };
+enum { COLUMNS = 16 };
 
 struct columns {
     const struct ox_blocking *b;
@@ -48,7 +48,8 @@ static void cancel_column(const struct columns *c, struct ox_cancelling *o, doub
         const int code = o->is_unsigned ? (uint8_t)o->q[i * b->n] : (int)o->q[i * b->n];
         o->errors[i] =
             scale == 0 ? 0 : code - zero - (double)b->values[i * b->n + j] / (double)scale;
-        scales[i] = !b->live || b->live[i] ? (double)scale : 0;
+        const double met = b->importance ? sqrt((double)b->importance[i]) : 1;
+        scales[i] = !b->live || b->live[i] ? (double)scale * met : 0;
     }
     ox_cancel(o, 0, b->k);
 }
@@ -75,7 +76,7 @@ static void round_columns(void *arg, size_t task)
 {
     struct columns *c = arg;
     const struct ox_blocking *b = c->b;
-    float values[MOST_BLOCK];
+    float values[OX_MOST_BLOCK];
     int least, most;
     ox_qtype_limits(b->type, &least, &most);
     size_t end = (task + 1) * COLUMNS < b->n ? (task + 1) * COLUMNS : b->n;
@@ -84,7 +85,8 @@ static void round_columns(void *arg, size_t task)
         for (size_t j = task * COLUMNS; j < end; j++) {
             for (size_t i = 0; i < m; i++)
                 values[i] = b->values[(row + i) * b->n + j];
-            struct ox_block_fit fit = ox_block_fit(b, values, NULL, m);
+            struct ox_block_fit fit =
+                ox_block_fit(b, values, b->importance ? b->importance + row : NULL, m);
             size_t at = row / b->block * b->n + j;
             store_scale(c->scales, b->real, at, fit.scale);
             if (c->zeros)
@@ -143,8 +145,8 @@ enum ox_status ox_blocked_quantize(struct ox_blocked *out, struct ox_env *env,
 {
     struct ox_blocked made;
     OX_TRY(ox_env_poll(env, err));
-    if (b->block > MOST_BLOCK)
-        return ox_fail(err, OX_USAGE, "blocks are of at most %d values", MOST_BLOCK);
+    if (b->block > OX_MOST_BLOCK)
+        return ox_fail(err, OX_USAGE, "blocks are of at most %d values", OX_MOST_BLOCK);
     OX_TRY(make_tensors(&made, env, b, err));
     if (b->method == OX_WEIGHT_GPTQ && b->hessian) {
         enum ox_status status = ox_gptq(&made, env, b, err);

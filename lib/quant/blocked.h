@@ -4,6 +4,8 @@
 
 #include "tensor/tensor.h"
 
+enum { OX_MOST_BLOCK = 1024 };
+
 struct ox_blocking {
     const float *values; /* [k, n]: rows are what a product sums over */
     size_t k, n;
@@ -16,6 +18,7 @@ struct ox_blocking {
     /* Of gptq alone: the sum of x^T x over inputs [rows, k] of the product, [k, k], of which the part above and on the diagonal
      * is read. Overwritten. NULL: rtn. */
     double *hessian;
+    const float *importance; /* of each row's squared errors, [k]; NULL: 1 each. Not of gptq */
 };
 
 /* n_blocks = k / block, rounded up. All three are the caller's. */
@@ -41,7 +44,7 @@ struct ox_block_fit {
     float scale; /* may be negative */
     int zero;
 };
-/* importance: of each value's squared error; NULL: 1 each. */
+/* importance: of each value's squared error; NULL: 1 each, by k_quant those that are larger count more. */
 struct ox_block_fit ox_block_fit(const struct ox_blocking *blocking, const float *values,
                                  const float *importance, size_t m);
 /* As it is stored. */

@@ -2,6 +2,7 @@
 #include "graph/match.h"
 #include "quant/dynamic.h"
 #include "quant/quant.h"
+#include "quant/row_table.h"
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------- */
 
@@ -183,15 +184,25 @@ static struct ox_saturation sums_of(const struct ox_walk *walk, const struct ox_
     return sums;
 }
 
-/* uint8, which runtimes add exactly, takes longer but loses nothing. Short columns have few pairs to choose a scale by, and where
- * the matrix is small that is a few microseconds against 3 dB of an MLP. Single outputs lose as often as they gain. */
-static bool may_turn(const struct ox_quant_options *options, const struct ox_stored *weight)
+/* uint8, which runtimes add exactly, takes up to twice as long but loses nothing. Short columns have few pairs to choose a scale by, and
+ * where the matrix is small that is a few microseconds against 3 dB of an MLP: it turns where any scale would grow. Larger ones do
+ * where that costs more of them than the 1 dB that it costs most, the largest where it costs 3. Single outputs lose as often as they gain,
+ * and what may be the integers of a table too (tied.h) is int8. */
+static double turns_above(const struct ox_quant *q, const struct ox_stored *weight)
 {
-    enum { SMALL_MATRIX = LONG_COLUMN * 64, FEW_COLUMNS = 8 };
-    if (options->processor != OX_QUANT_ANY || weight->rank != 2)
-        return false;
-    return weight->dims[0] < LONG_COLUMN ||
-           (weight->dims[1] >= FEW_COLUMNS && weight->dims[1] < SMALL_MATRIX / weight->dims[0]);
+    enum { SMALL_MATRIX = LONG_COLUMN * 64, LARGE_MATRIX = 1 << 16, FEW_COLUMNS = 8 };
+    static const double any = 1, more_than_most = 1.41, half_a_bit = 2;
+    if (q->options->processor != OX_QUANT_ANY || weight->rank != 2)
+        return 0;
+    if (weight->dims[0] < LONG_COLUMN)
+        return any;
+    if (weight->dims[1] < FEW_COLUMNS)
+        return 0;
+    if (weight->dims[1] < SMALL_MATRIX / weight->dims[0])
+        return any;
+    if (ox_row_table_sized(q->model, weight->dims[1], weight->dims[0]))
+        return 0;
+    return weight->dims[1] <= LARGE_MATRIX / weight->dims[0] ? more_than_most : half_a_bit;
 }
 
 enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, const char **reason,
@@ -207,7 +218,7 @@ enum ox_status ox_dynamic_matmul(struct ox_walk *walk, struct ox_node *node, con
     const struct ox_saturation sums = sums_of(walk, node, stored);
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     wish.sums = &sums;
-    wish.may_turn = may_turn(options, stored);
+    wish.turn_above = turns_above(q, stored);
     OX_TRY(ox_walk_weight(walk, node->inputs[1], &wish, &w, reason, err));
     if (!w)
         return OX_OK;
@@ -297,7 +308,7 @@ enum ox_status ox_dynamic_gemm(struct ox_walk *walk, struct ox_node *node, const
     struct ox_weight_wish wish = weights_of(walk, node, columns_axis(options, stored));
     const struct ox_saturation sums = sums_of(walk, node, stored);
     wish.sums = &sums;
-    wish.may_turn = may_turn(options, stored);
+    wish.turn_above = turns_above(q, stored);
     wish.outputs = wish.outputs < 0 ? -1 : 1; /* of the matrix as it is now */
     OX_TRY(ox_walk_weight(walk, b, &wish, &w, reason, err));
     if (!w)

@@ -29,4 +29,11 @@ enum ox_status ox_quant_equalize(struct ox_quant *q, const struct ox_calibration
 enum ox_status ox_quant_smooth(struct ox_quant *q, const struct ox_calibration *calibration,
                                struct ox_equalized **changed, struct ox_error *err);
 
+/* What n_readers products read of the value, a float32 of n channels in its last dimension, divided by factors -> *out: the value itself
+ * where a normalization or a product by constants makes it for them alone, which then takes the division in; else what a new Mul
+ * gives. uses: as before any such change, of the value's graph. */
+enum ox_status ox_quant_divide(struct ox_quant *q, const struct ox_quant_uses *uses,
+                               struct ox_value *value, const float *factors, size_t n,
+                               size_t n_readers, struct ox_value **out, struct ox_error *err);
+
 #endif

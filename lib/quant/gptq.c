@@ -115,11 +115,10 @@ static void store_block(const struct walk *w, size_t row, size_t column, size_t 
 
 static void walk_columns(void *arg, size_t task)
 {
-    enum { MOST_BLOCK = 1024 };
     const struct walk *w = arg;
     const struct ox_blocking *b = w->b;
     const size_t first = task * COLUMNS, n = b->n - first < COLUMNS ? b->n - first : COLUMNS;
-    float *values = room_of(w, task), column[MOST_BLOCK], moved[COLUMNS] = {0};
+    float *values = room_of(w, task), column[OX_MOST_BLOCK], moved[COLUMNS] = {0};
     struct ox_block_fit fits[COLUMNS];
     int least, most;
     ox_qtype_limits(b->type, &least, &most);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/match.h"
+
 bool ox_row_table_serves(const struct ox_node *gather, bool narrow_too)
 {
     enum { LEAST_COLUMNS = 40 }; /* a scale of float16 is then at most a twentieth of its row */
@@ -14,6 +16,22 @@ bool ox_row_table_serves(const struct ox_node *gather, bool narrow_too)
            ox_quant_is_float(stored->dtype) && stored->rank == 2 &&
            (narrow_too || stored->dims[1] >= LEAST_COLUMNS) &&
            ox_quant_int_attr(gather, "axis", 0) == 0;
+}
+
+bool ox_row_table_sized(const struct ox_model *model, int64_t rows, int64_t columns)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        const struct ox_graph *graph = model->graphs[g];
+        for (size_t i = 0; i < graph->n_nodes; i++) {
+            const struct ox_node *node = graph->nodes[i];
+            const struct ox_stored *stored =
+                node->n_inputs == 2 ? ox_value_stored(node->inputs[0]) : NULL;
+            if (stored && stored->rank == 2 && stored->dims[0] == rows &&
+                stored->dims[1] == columns && ox_is_op(node, "Gather"))
+                return true;
+        }
+    }
+    return false;
 }
 
 /* Scales are float16 where all are normal numbers of it. */

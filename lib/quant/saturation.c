@@ -76,6 +76,7 @@ unsigned ox_saturation_likely(const struct ox_value *value)
                                           "GroupNormalization",
                                           "Relu",
                                           "LeakyRelu",
+                                          "HardSwish",
                                           "RMSNormalization",
                                           NULL};
     /* Of a normal distribution whose ends are four standard deviations away, 2.75 of them. */

@@ -1,6 +1,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "quant/selection.h"
 
+#include "quant/dims_pattern.h"
+
 #include <fnmatch.h>
 #include <pcre2.h>
 #include <stdio.h>
@@ -8,18 +10,24 @@
 #include <string.h>
 
 /* What a selector says, taken apart. */
-enum form { FORM_NAME, FORM_GLOB, FORM_REGEX, FORM_OP, FORM_AFTER, FORM_BEFORE, FORM_GRAPH };
+enum form {
+    FORM_NAME,
+    FORM_GLOB,
+    FORM_REGEX,
+    FORM_OP,
+    FORM_AFTER,
+    FORM_BEFORE,
+    FORM_GRAPH,
+    FORM_SHAPE
+};
 
 static enum form form_of(const char *selector, const char **rest)
 {
     static const struct {
         const char *prefix;
         enum form form;
-    } prefixes[] = {{"re:", FORM_REGEX},
-                    {"op:", FORM_OP},
-                    {"after:", FORM_AFTER},
-                    {"before:", FORM_BEFORE},
-                    {"graph:", FORM_GRAPH}};
+    } prefixes[] = {{"re:", FORM_REGEX},      {"op:", FORM_OP},       {"after:", FORM_AFTER},
+                    {"before:", FORM_BEFORE}, {"graph:", FORM_GRAPH}, {"shape:", FORM_SHAPE}};
     *rest = selector;
     for (size_t i = 0; i < OX_COUNT(prefixes); i++) {
         size_t n = strlen(prefixes[i].prefix);
@@ -39,6 +47,7 @@ struct match {
     enum form form;
     pcre2_code *code;
     pcre2_match_data *data;
+    struct ox_dims_pattern shape;
     size_t n_found;
     bool failed; /* out of memory */
 };
@@ -77,6 +86,8 @@ static bool matches(struct match *m, const struct ox_node *node)
         return strcmp(node->op_type, m->text) == 0;
     case FORM_GRAPH:
         return in_graph(node->graph, m->text);
+    case FORM_SHAPE:
+        return ox_dims_pattern_has(&m->shape, node);
     default:
         return named(node, m->text);
     }
@@ -174,13 +185,16 @@ static enum ox_status nothing(const struct ox_model *model, const char *selector
     return ox_fail(err, OX_USAGE, "no node is selected by '%s'", wanted);
 }
 
-static enum ox_status select_one(struct ox_selection *out, const struct ox_model *model,
+static enum ox_status select_one(struct ox_selection *out, struct ox_model *model,
                                  const char *selector, bool exact, bool strict,
                                  struct ox_error *err)
 {
     struct match m = {.into = out, .model = model, .text = selector};
     m.form = exact ? FORM_NAME : form_of(selector, &m.text);
-    enum ox_status status = m.form == FORM_REGEX ? compile(&m, err) : OX_OK;
+    enum ox_status status = m.form == FORM_REGEX ? compile(&m, err)
+                            : m.form == FORM_SHAPE
+                                ? ox_dims_pattern_make(&m.shape, model, m.text, err)
+                                : OX_OK;
     for (size_t g = 0; g < model->n_graphs && status == OX_OK; g++) {
         const struct ox_graph *graph = model->graphs[g];
         for (size_t i = 0; i < graph->n_nodes; i++) {
@@ -194,6 +208,7 @@ static enum ox_status select_one(struct ox_selection *out, const struct ox_model
     }
     pcre2_match_data_free(m.data);
     pcre2_code_free(m.code);
+    ox_dims_pattern_release(&m.shape);
     if (status == OX_OK && m.failed)
         status = ox_no_memory(err);
     if (status == OX_OK && !m.n_found && strict)
@@ -201,7 +216,7 @@ static enum ox_status select_one(struct ox_selection *out, const struct ox_model
     return status;
 }
 
-enum ox_status ox_selection_make(struct ox_selection *out, const struct ox_model *model,
+enum ox_status ox_selection_make(struct ox_selection *out, struct ox_model *model,
                                  const char *const *selectors, size_t n, bool exact, bool strict,
                                  struct ox_error *err)
 {

@@ -13,7 +13,7 @@ struct ox_selection {
 
 /* Selectors: see struct ox_quant_options. n 0: all nodes. OX_USAGE: one matches nothing, or is malformed. exact: names only,
  * as onnxruntime has it. not strict: what matches nothing is passed over. */
-enum ox_status ox_selection_make(struct ox_selection *out, const struct ox_model *model,
+enum ox_status ox_selection_make(struct ox_selection *out, struct ox_model *model,
                                  const char *const *selectors, size_t n, bool exact, bool strict,
                                  struct ox_error *err);
 void ox_selection_release(struct ox_selection *selection);

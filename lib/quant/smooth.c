@@ -159,3 +159,43 @@ enum ox_status ox_quant_smooth(struct ox_quant *q, const struct ox_calibration *
     }
     return OX_OK;
 }
+
+/* The first of the node's inputs that are constants for each of n channels of what it makes; 0: it has none. */
+static size_t first_of_channels(const struct ox_node *node, int64_t n)
+{
+    const bool norm = is_op(node, "LayerNormalization") || is_op(node, "RMSNormalization");
+    if (node->n_inputs < 2 || !node->inputs[0] || !node->inputs[1])
+        return 0;
+    if (norm && (node->n_inputs < 3 || !node->inputs[2] || is_vector(node->inputs[2], n)))
+        return is_vector(node->inputs[1], n);
+    return is_op(node, "Mul") && !ox_value_stored(node->inputs[0]) && is_vector(node->inputs[1], n);
+}
+
+enum ox_status ox_quant_divide(struct ox_quant *q, const struct ox_quant_uses *uses,
+                               struct ox_value *value, const float *factors, size_t n,
+                               size_t n_readers, struct ox_value **out, struct ox_error *err)
+{
+    struct ox_node *maker = value->producer;
+    const size_t first = maker && maker->n_outputs == 1 ? first_of_channels(maker, (int64_t)n) : 0;
+    *out = value;
+    if (first && !value->is_output && !uses->captured[value->id] &&
+        ox_quant_n_uses(uses, value) == n_readers) {
+        for (size_t i = first; i < maker->n_inputs; i++)
+            OX_TRY(scale_input(q, maker, i, 0, factors, true, err));
+        return OX_OK;
+    }
+    const int64_t dims[] = {(int64_t)n};
+    struct ox_graph *graph = value->graph;
+    struct ox_tensor *inverse;
+    OX_TRY(ox_tensor_new(&inverse, ox_env_budget(q->model->env), OX_FLOAT32, 1, dims, err));
+    for (size_t c = 0; c < n; c++)
+        ((float *)inverse->data)[c] = 1 / factors[c];
+    struct ox_value *terms[] = {
+        value, ox_quant_add_init(graph, ox_quant_name(q, value->name, "_factors"), inverse)};
+    *out = ox_graph_add_value(graph, ox_quant_name(q, value->name, "_divided"));
+    return terms[1] && *out &&
+                   ox_graph_add_node(graph, "Mul", "", ox_quant_name(q, value->name, "_Mul"), terms,
+                                     2, out, 1)
+               ? OX_OK
+               : ox_no_memory(err);
+}

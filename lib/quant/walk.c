@@ -147,6 +147,14 @@ static void turn_unsigned(struct ox_qparams *params)
         params->pairs[i].zero += 128;
 }
 
+static double mean_square(const struct ox_qparams *params)
+{
+    double sum = 0;
+    for (size_t i = 0; i < params->n; i++)
+        sum += (double)params->pairs[i].scale * (double)params->pairs[i].scale;
+    return params->n ? sum / (double)params->n : 0;
+}
+
 /* Scales so large that sums do not saturate, or uint8, whose sums never do. */
 static enum ox_status avoid_saturation(struct ox_walk *walk, const struct ox_tensor *values,
                                        const struct ox_weight_wish *wish, struct ox_qparams *params,
@@ -154,7 +162,7 @@ static enum ox_status avoid_saturation(struct ox_walk *walk, const struct ox_ten
 {
     const struct ox_qparams plain = *params;
     OX_TRY(ox_saturation_widen(wish->sums, 1, values, params, &walk->q->arena, widened, err));
-    if (wish->may_turn && *widened > 1) {
+    if (wish->turn_above > 0 && mean_square(params) > wish->turn_above * mean_square(&plain)) {
         *params = plain;
         turn_unsigned(params);
     }

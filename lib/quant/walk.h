@@ -56,7 +56,8 @@ struct ox_weight_wish {
     int outputs;      /* axis of outputs whose errors are to cancel; -1: rounded as ever */
     const bool *live; /* ... and which weights of each count; NULL: all */
     const struct ox_saturation *sums; /* of uint8 by them; NULL: they are exact everywhere */
-    bool may_turn; /* int8 is stored as uint8 around 128 where sums would need larger scales */
+    double
+        turn_above; /* int8 is stored as uint8 around 128 where sums would need scales of so much larger a mean square; 0: never */
 };
 
 /* A constant as integers, once for all that ask. *reason is set where it cannot be (NaN), and *out is NULL then. */

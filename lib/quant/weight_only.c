@@ -5,13 +5,24 @@
 
 #include "graph/pack_blocks.h"
 #include "model/name.h"
+#include "quant/awq.h"
 #include "quant/blocked.h"
 #include "quant/cancel.h"
+#include "quant/equalize.h"
 #include "quant/estimate.h"
 #include "quant/gathered.h"
 #include "quant/hessians.h"
 #include "quant/quant.h"
 #include "quant/tied.h"
+
+/* What products read, by AWQ. */
+struct read {
+    struct ox_value *value;
+    size_t k, n_readers;  /* of those that get blocked matrices */
+    float *importance;    /* [k] */
+    float *factors;       /* that rows of the matrices are multiplied by, [k]; NULL: none */
+    struct ox_value *now; /* divided by them; NULL: not yet */
+};
 
 /* A product that gets a blocked matrix. */
 struct target {
@@ -20,6 +31,8 @@ struct target {
     bool turned;            /* the weight is [n, k] */
     size_t k;               /* rows of the matrix */
     struct target *shared;  /* whose matrix it is too; NULL */
+    struct read *read;      /* NULL: no samples showed it, or the method asks for none */
+    bool shares;            /* another one has its matrix too */
     struct ox_blocked made; /* until it is in the graph */
     enum ox_dtype real;
     struct ox_value *output;   /* DequantizeLinear's */
@@ -102,6 +115,8 @@ static enum ox_status consider(struct job *job, struct ox_node *node, struct ox_
         if (other->weight == target.weight && other->turned == target.turned && !other->shared)
             target.shared = other;
     }
+    if (target.shared)
+        target.shared->shares = true;
     job->targets[job->n_targets++] = target;
     return OX_OK;
 }
@@ -125,6 +140,23 @@ static enum ox_status find_targets(struct job *job, struct ox_error *err)
 
 /* ---- Rounding ----------------------------------------------------------------------------------------------------- */
 
+/* The values as what their product reads asks for; takes their reference over. */
+static enum ox_status scale_rows(struct job *job, const struct read *read,
+                                 struct ox_tensor **values, struct ox_error *err)
+{
+    struct ox_tensor *old = *values, *scaled;
+    if (!read || !read->factors)
+        return OX_OK;
+    enum ox_status status = ox_tensor_new(&scaled, ox_env_budget(job->q.model->env), OX_FLOAT32,
+                                          old->rank, old->dims, err);
+    for (size_t i = 0; status == OX_OK && i < old->n; i++)
+        ((float *)scaled->data)[i] =
+            ((const float *)old->data)[i] * read->factors[i / (size_t)old->dims[1]];
+    ox_tensor_release(old);
+    *values = status == OX_OK ? scaled : NULL;
+    return status;
+}
+
 /* hessian NULL: no samples showed its input. */
 static enum ox_status round_target(struct job *job, struct target *target, double *hessian,
                                    struct ox_error *err)
@@ -135,6 +167,7 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
     struct ox_cancel_plan plan;
     OX_TRY(ox_cancel_plan(&job->q, target->node, &plan, err));
     OX_TRY(values_of(job, target, &values, &target->real, err));
+    OX_TRY(scale_rows(job, target->read, &values, err));
     struct ox_blocking blocking = {.values = values->data,
                                    .k = target->k,
                                    .n = (size_t)values->dims[1],
@@ -144,7 +177,8 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                                    .method = options->weight_method,
                                    .cancelling = options->accuracy != OX_QUANT_PLAIN && plan.pays,
                                    .live = plan.live,
-                                   .hessian = hessian};
+                                   .hessian = hessian,
+                                   .importance = target->read ? target->read->importance : NULL};
     if (options->wide_scales || !ox_blocked_gains_by_half(&blocking))
         blocking.real = target->real;
     enum ox_status status = ox_blocked_quantize(&target->made, env, &blocking, err);
@@ -161,6 +195,130 @@ static enum ox_status round_target(struct job *job, struct target *target, doubl
                : ox_fail_context(err, status, "the weight '%s'", target->node->inputs[1]->name);
 }
 
+/* By the hessian among n that is of its input. */
+static enum ox_status round_by_samples(struct job *job, struct target *target,
+                                       const struct ox_hessian *hessians, size_t n,
+                                       struct ox_error *err)
+{
+    const size_t size = target->k * target->k * sizeof(double);
+    const struct ox_hessian *found = NULL;
+    for (size_t h = 0; h < n && !found && target->node->graph == job->q.model->graph; h++) {
+        if (strcmp(hessians[h].name, target->node->inputs[0]->name) == 0 && hessians[h].sums &&
+            hessians[h].k == target->k)
+            found = &hessians[h];
+    }
+    double *own = found ? malloc(size) : NULL;
+    if (found && !own)
+        return ox_no_memory(err);
+    if (found) {
+        memcpy(own, found->sums, size);
+        ox_hessian_shrink(own, target->k, found->rows);
+    }
+    enum ox_status status = round_target(job, target, own, err);
+    free(own);
+    return status;
+}
+
+/* Columns of all matrices that read the same, as many as tell what factors are worth, side by side: [k, *n]. The caller releases it. */
+static enum ox_status some_columns(struct job *job, const struct read *read, size_t *n,
+                                   float **columns, struct ox_error *err)
+{
+    enum { LEAST_COLUMNS = 32, MOST_COLUMNS = 128 };
+    const size_t most = ((size_t)1 << 26) / (read->k * read->k);
+    const size_t all = most < LEAST_COLUMNS  ? LEAST_COLUMNS
+                       : most > MOST_COLUMNS ? MOST_COLUMNS
+                                             : most;
+    size_t room = 0, each = all / read->n_readers + 1;
+    *columns = NULL;
+    if (OX_MUL_OVERFLOWS(read->k, each * read->n_readers, &room) ||
+        !(*columns = calloc(room, sizeof **columns)))
+        return ox_no_memory(err);
+    *n = 0;
+    const size_t ld = each * read->n_readers;
+    for (size_t t = 0; t < job->n_targets; t++) {
+        struct target *target = &job->targets[t];
+        struct ox_tensor *values;
+        if (target->read != read)
+            continue;
+        OX_TRY(values_of(job, target, &values, &target->real, err));
+        const size_t has = (size_t)values->dims[1], take = has < each ? has : each;
+        for (size_t i = 0; i < read->k; i++) {
+            for (size_t j = 0; j < take; j++)
+                (*columns)[i * ld + *n + j] =
+                    ((const float *)values->data)[i * has + j * has / take];
+        }
+        *n += take;
+        ox_tensor_release(values);
+    }
+    for (size_t i = 1; i < read->k; i++) /* close up */
+        memmove(*columns + i * *n, *columns + i * ld, *n * sizeof **columns);
+    return OX_OK;
+}
+
+/* The products that read the value of the hessian, and what it asks of them; NULL where that is nothing. */
+static enum ox_status find_read(struct job *job, const struct ox_hessian *hessian,
+                                struct read **out, struct ox_error *err)
+{
+    struct read *read = ox_arena_alloc(&job->q.arena, sizeof *read);
+    bool divides = true;
+    *out = NULL;
+    if (!read)
+        return ox_no_memory(err);
+    *read = (struct read){.k = hessian->k};
+    for (size_t t = 0; t < job->n_targets; t++) {
+        struct target *target = &job->targets[t];
+        if (target->node->graph != job->q.model->graph || target->k != read->k || target->shared ||
+            strcmp(target->node->inputs[0]->name, hessian->name) != 0)
+            continue;
+        read->value = target->node->inputs[0];
+        read->n_readers++;
+        target->read = read;
+        divides &= !target->shares && target->real == OX_FLOAT32;
+    }
+    *out = divides && read->n_readers ? read : NULL;
+    return OX_OK;
+}
+
+static enum ox_status weigh_read(struct job *job, struct ox_hessian *hessian, struct ox_error *err)
+{
+    const double least_gain = 0.98; /* of what takes a node */
+    const struct ox_quant_options *options = job->q.options;
+    struct ox_cancel_plan plan = {0};
+    struct read *read;
+    float *columns = NULL;
+    OX_TRY(find_read(job, hessian, &read, err));
+    if (!read)
+        return OX_OK;
+    struct ox_awq best = {.factors = ox_arena_array(&job->q.arena, read->k, sizeof *best.factors),
+                          .importance =
+                              ox_arena_array(&job->q.arena, read->k, sizeof *best.importance)};
+    if (!best.factors || !best.importance)
+        return ox_no_memory(err);
+    for (size_t t = 0; t < job->n_targets && !plan.pays; t++) {
+        if (job->targets[t].read == read)
+            OX_TRY(ox_cancel_plan(&job->q, job->targets[t].node, &plan, err));
+    }
+    ox_hessian_shrink(hessian->sums, read->k, hessian->rows);
+    struct ox_blocking blocking = {.k = read->k,
+                                   .block = options->block_size,
+                                   .type = options->weight_type,
+                                   .real = OX_FLOAT32,
+                                   .method = OX_WEIGHT_AWQ,
+                                   .cancelling = options->accuracy != OX_QUANT_PLAIN && plan.pays,
+                                   .live = plan.live,
+                                   .hessian = hessian->sums};
+    enum ox_status status = some_columns(job, read, &blocking.n, &columns, err);
+    blocking.values = columns;
+    if (status == OX_OK)
+        status = ox_awq_search(&best, job->q.model->env, &blocking, err);
+    free(columns);
+    if (status == OX_OK && best.left < least_gain) {
+        read->importance = best.weighs ? best.importance : NULL;
+        read->factors = best.scales ? best.factors : NULL;
+    }
+    return status;
+}
+
 /* Of as many targets as fit beside each other, from *at on. */
 static enum ox_status round_some(struct job *job, size_t *at, const char *const *samples,
                                  size_t n_samples, struct ox_error *err)
@@ -170,13 +328,14 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
     uint64_t bytes = 0;
     struct ox_hessian *hessians = calloc(job->n_targets + 1, sizeof *hessians);
     enum ox_status status = hessians ? OX_OK : ox_no_memory(err);
+    const bool awq = job->q.options->weight_method == OX_WEIGHT_AWQ;
     for (end = first; status == OX_OK && end < job->n_targets; end++) {
         const struct target *target = &job->targets[end];
         uint64_t size = (uint64_t)target->k * target->k * sizeof(double);
         if (n && bytes + size > most_bytes)
             break;
         const struct ox_value *input = target->node->inputs[0];
-        bool known = target->shared || target->node->graph != job->q.model->graph;
+        bool known = target->shared || target->read || target->node->graph != job->q.model->graph;
         for (size_t i = 0; i < n && !known; i++)
             known = strcmp(hessians[i].name, input->name) == 0;
         if (known)
@@ -186,25 +345,13 @@ static enum ox_status round_some(struct job *job, size_t *at, const char *const 
     }
     if (status == OX_OK && n)
         status = ox_hessians_find(hessians, n, job->q.model, samples, n_samples, err);
+    for (size_t h = 0; h < n && status == OX_OK && awq; h++) {
+        if (hessians[h].sums)
+            status = weigh_read(job, &hessians[h], err);
+    }
     for (size_t i = first; i < end && status == OX_OK; i++) {
-        struct target *target = &job->targets[i];
-        double *own = NULL;
-        size_t size = target->k * target->k * sizeof *own;
-        for (size_t h = 0; h < n && !own && target->node->graph == job->q.model->graph; h++) {
-            if (strcmp(hessians[h].name, target->node->inputs[0]->name) == 0 && hessians[h].sums &&
-                hessians[h].k == target->k) {
-                own = malloc(size);
-                if (!own)
-                    status = ox_no_memory(err);
-                else
-                    memcpy(own, hessians[h].sums, size);
-                if (own)
-                    ox_hessian_shrink(own, target->k, hessians[h].rows);
-            }
-        }
-        if (!target->shared && status == OX_OK)
-            status = round_target(job, target, own, err);
-        free(own);
+        if (!job->targets[i].shared)
+            status = round_by_samples(job, &job->targets[i], hessians, awq ? 0 : n, err);
     }
     for (size_t h = 0; h < n; h++)
         free(hessians[h].sums);
@@ -277,7 +424,13 @@ static enum ox_status add_product(struct job *job, const struct target *target, 
 {
     const struct ox_node *node = target->node;
     const struct ox_quant_options *options = job->q.options;
+    struct read *read = target->read;
     struct ox_value *inputs[] = {node->inputs[0], target->output, NULL, NULL};
+    if (read && read->factors && !read->now)
+        OX_TRY(ox_quant_divide(&job->q, &job->uses[node->graph->id], read->value, read->factors,
+                               read->k, read->n_readers, &read->now, err));
+    if (read && read->now)
+        inputs[0] = read->now;
     if (target->output)
         return ox_graph_add_node(node->graph, "MatMul", "", name, inputs, 2, &out, 1)
                    ? OX_OK
@@ -389,21 +542,27 @@ static enum ox_status clean(struct job *job, struct ox_error *err)
 
 /* ---- All of it ---------------------------------------------------------------------------------------------------- */
 
+static bool by_samples(const struct ox_quant_options *options)
+{
+    return options->weight_method == OX_WEIGHT_GPTQ || options->weight_method == OX_WEIGHT_AWQ;
+}
+
 static enum ox_status check_options(const struct ox_model *model,
                                     const struct ox_quant_options *options, size_t n_samples,
                                     struct ox_error *err)
 {
-    enum { LEAST_BLOCK = 16, MOST_BLOCK = 1024 };
+    enum { LEAST_BLOCK = 16 };
     size_t block = options->block_size;
     unsigned bits = ox_dtype_bits(options->weight_type);
     if (!ox_qtype_known(options->weight_type) || bits > 8)
         return ox_fail(err, OX_USAGE, "weights alone cannot be of %s",
                        ox_dtype_name(options->weight_type));
-    if (block < LEAST_BLOCK || block > MOST_BLOCK || (block & (block - 1)))
+    if (block < LEAST_BLOCK || block > OX_MOST_BLOCK || (block & (block - 1)))
         return ox_fail(err, OX_USAGE, "blocks are of 16, 32, 64 ... 1024 values, not of %zu",
                        block);
-    if (options->weight_method == OX_WEIGHT_GPTQ && !n_samples)
-        return ox_fail(err, OX_USAGE, "gptq needs samples");
+    if (by_samples(options) && !n_samples)
+        return ox_fail(err, OX_USAGE, "%s needs samples",
+                       options->weight_method == OX_WEIGHT_AWQ ? "awq" : "gptq");
     int64_t opset = model->graph ? ox_graph_opset(model->graph, "") : 0;
     if (opset && opset < 21 && !options->contrib)
         return ox_fail(err, OX_UNSUPPORTED, "blocks need opset 21, the model is of %lld",
@@ -441,6 +600,25 @@ static void note_sizes(struct job *job)
                                  n_shared);
 }
 
+/* What awq did. */
+static void note_factors(struct job *job)
+{
+    size_t n = 0, n_divisions = 0;
+    for (size_t i = 0; i < job->n_targets; i++) {
+        const struct read *read = job->targets[i].read;
+        bool again = !read || !read->now;
+        for (size_t k = 0; k < i && !again; k++)
+            again = job->targets[k].read == read;
+        n += !again;
+        n_divisions += !again && read->now != read->value;
+    }
+    if (n)
+        ox_quant_report_add_note(job->q.report,
+                                 "inputs of products divided by factors that their weights are "
+                                 "multiplied by: %zu, %zu of them by a Mul",
+                                 n, n_divisions);
+}
+
 static enum ox_status shrink_tables(struct job *job, struct ox_error *err)
 {
     struct ox_model *model = job->q.model;
@@ -471,14 +649,14 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
                                struct ox_error *err)
 {
     struct ox_model *model = job->q.model;
-    bool gptq = job->q.options->weight_method == OX_WEIGHT_GPTQ;
+    const bool sampled = by_samples(job->q.options);
     struct ox_estimate estimate;
     OX_TRY(ox_quant_infer(&job->q, err));
     OX_TRY(ox_estimate_begin(&estimate, &job->q, err));
     OX_TRY(find_targets(job, err));
-    for (size_t at = 0; gptq && at < job->n_targets;)
+    for (size_t at = 0; sampled && at < job->n_targets;)
         OX_TRY(round_some(job, &at, samples, n_samples, err));
-    for (size_t i = 0; i < job->n_targets && !gptq; i++) {
+    for (size_t i = 0; i < job->n_targets && !sampled; i++) {
         if (!job->targets[i].shared)
             OX_TRY(round_target(job, &job->targets[i], NULL, err));
     }
@@ -498,6 +676,7 @@ static enum ox_status quantize(struct job *job, const char *const *samples, size
     }
     OX_TRY(clean(job, err));
     note_sizes(job);
+    note_factors(job);
     OX_TRY(shrink_tables(job, err));
     OX_TRY(ox_quant_finish(&job->q, err));
     ox_estimate_end(&estimate, &job->q, false);

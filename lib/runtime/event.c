@@ -50,6 +50,27 @@ static uint64_t convolved(const struct ox_run *run, size_t weights, uint64_t n)
     return channels > 0 ? n / (uint64_t)channels * size_of(run, weights) : 0;
 }
 
+/* Elements of the output of a FusedConv before its `pool`. */
+static uint64_t unpooled(const struct ox_run *run, const struct ox_tensor *y)
+{
+    enum { WEIGHTS = 1, RANK = 4 };
+    const struct ox_tensor *x = ox_run_in(run, 0);
+    unsigned rank;
+    const int64_t *w;
+    size_t n_strides, n_pads;
+    const int64_t *strides = ox_run_ints(run, "strides", &n_strides);
+    const int64_t *pads = ox_run_ints(run, "pads", &n_pads);
+    if (!ox_node_attr(run->node, "pool") || !x || x->rank != RANK ||
+        !dims_of(run, WEIGHTS, &rank, &w) || rank != RANK)
+        return y->n;
+    uint64_t n = (uint64_t)x->dims[0] * (uint64_t)w[0];
+    for (unsigned d = 0; d < 2; d++) {
+        const int64_t all = x->dims[2 + d] + (n_pads == 4 ? pads[d] + pads[2 + d] : 0);
+        n *= (uint64_t)((all - w[2 + d]) / (n_strides == 2 ? strides[d] : 1) + 1);
+    }
+    return n;
+}
+
 /* ConvChain: its first stage is over the pixels of the input, the others over those of the output. */
 static uint64_t chained(const struct ox_run *run, const struct ox_tensor *y)
 {
@@ -95,7 +116,7 @@ static uint64_t macs_of(const struct ox_run *run)
         if (k->kind == KIND_CHAIN)
             return chained(run, out->tensor);
         if (k->kind == KIND_CONV && !transposed)
-            return convolved(run, k->input, out->tensor->n);
+            return convolved(run, k->input, unpooled(run, out->tensor));
         if (!dims_of(run, 0, &rank, &dims) || rank == 0)
             return 0;
         if (transposed)

@@ -164,7 +164,7 @@ struct ox_conv random_conv(struct dice *d, enum ox_conv_way way)
         }
     } else if (way == OX_CONV_TURNED) {
         c.groups = dice_between(d, 2, 9);
-        c.in_channels = c.out_channels = c.groups * ((size_t)2 << dice_between(d, 0, 1));
+        c.in_channels = c.out_channels = c.groups * ((size_t)2 << dice_between(d, 0, 2));
     } else if (way == OX_CONV_SPREAD) {
         make_spread(d, &c);
     } else if (way == OX_CONV_COLUMNS) {

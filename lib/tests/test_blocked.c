@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/env.h"
+#include "quant/awq.h"
 #include "quant/blocked.h"
 #include "quant/stats.h"
 #include "tests/run_suite.h"
@@ -145,6 +146,31 @@ START_TEST(hqq_serves_the_many_and_not_the_outlier)
 }
 END_TEST
 
+/* Squared errors, those of larger values counted more. */
+static double weighed_error(const float *values, const struct ox_tensor *left)
+{
+    double sum = 0;
+    for (size_t i = 0; i < left->n; i++) {
+        const double d = (double)values[i] - (double)((const float *)left->data)[i];
+        sum += d * d * (0.25 + fabs((double)values[i]));
+    }
+    return sum;
+}
+
+START_TEST(k_quant_serves_the_large)
+{
+    float values[K * N];
+    fill(values, K * N, (uint32_t)_i);
+    struct ox_blocking large = blocking_of(values, OX_UINT4, OX_WEIGHT_K_QUANT);
+    struct ox_blocking rtn = blocking_of(values, OX_UINT4, OX_WEIGHT_RTN);
+    struct ox_tensor *a = left_of(&large), *b = left_of(&rtn);
+    ck_assert(weighed_error(values, a) < weighed_error(values, b));
+    ck_assert(squared_error(values, a) > squared_error(values, b));
+    ox_tensor_release(a);
+    ox_tensor_release(b);
+}
+END_TEST
+
 START_TEST(columns_of_zeros_stay_zeros)
 {
     float values[K * N] = {0};
@@ -203,6 +229,63 @@ START_TEST(gptq_loses_less_of_the_product)
     ck_assert(product_error(values, a, x, ROWS) < 0.19 * product_error(values, b, x, ROWS));
     ox_tensor_release(a);
     ox_tensor_release(b);
+}
+END_TEST
+
+START_TEST(awq_finds_rows_that_meet_large_inputs)
+{
+    enum { LOUD = 9 };
+    static float x[ROWS * K], values[K * N], scaled[K * N], factors[K], importance[K];
+    static double hessian[K * K];
+    struct ox_env *env = ox_env_new();
+    struct ox_awq best = {.factors = factors, .importance = importance};
+    fill(values, K * N, 17);
+    fill(x, ROWS * K, 19);
+    for (size_t r = 0; r < ROWS; r++)
+        x[r * K + LOUD] *= 30;
+    for (size_t r = 0; r < ROWS; r++) {
+        for (size_t i = 0; i < K; i++) {
+            for (size_t j = i; j < K; j++)
+                hessian[i * K + j] += (double)x[r * K + i] * (double)x[r * K + j];
+        }
+    }
+    struct ox_blocking b = blocking_of(values, OX_INT4, OX_WEIGHT_AWQ);
+    b.hessian = hessian;
+    ck_assert_int_eq(ox_awq_search(&best, env, &b, NULL), OX_OK);
+    ck_assert(best.scales && best.left < 0.7);
+    for (size_t i = 0; i < K; i++)
+        ck_assert(i == LOUD || factors[i] < factors[LOUD]);
+    for (size_t i = 0; i < K * N; i++)
+        scaled[i] = values[i] * factors[i / N];
+    struct ox_blocking by = blocking_of(scaled, OX_INT4, OX_WEIGHT_AWQ);
+    by.importance = importance;
+    struct ox_tensor *a = left_of(&by), *c = left_of(&b);
+    for (size_t i = 0; i < K * N; i++)
+        ((float *)a->data)[i] /= factors[i / N];
+    const double ratio = product_error(values, a, x, ROWS) / product_error(values, c, x, ROWS);
+    ck_assert_double_eq_tol(ratio, best.left, 1e-3);
+    ox_tensor_release(a);
+    ox_tensor_release(c);
+    ox_env_release(env);
+}
+END_TEST
+
+/* Zeros lose nothing, and what is not finite is no reason for anything. */
+START_TEST(awq_leaves_what_it_does_not_serve)
+{
+    static float values[K * N], factors[K], importance[K];
+    static double hessian[K * K];
+    struct ox_env *env = ox_env_new();
+    struct ox_awq best = {.factors = factors, .importance = importance};
+    for (size_t i = 0; i < K * N; i++)
+        values[i] = _i ? (float)i : 0;
+    for (size_t i = 0; i < K; i++)
+        hessian[i * K + i] = _i ? (double)NAN : 1;
+    struct ox_blocking b = blocking_of(values, OX_INT4, OX_WEIGHT_AWQ);
+    b.hessian = hessian;
+    ck_assert_int_eq(ox_awq_search(&best, env, &b, NULL), OX_OK);
+    ck_assert(!best.scales && !best.weighs && !(best.left < 1));
+    ox_env_release(env);
 }
 END_TEST
 
@@ -270,6 +353,9 @@ int main(void)
     tcase_add_test(tests, hqq_serves_the_many_and_not_the_outlier);
     tcase_add_loop_test(tests, columns_of_zeros_stay_zeros, 0, 3);
     tcase_add_test(tests, gptq_loses_less_of_the_product);
+    tcase_add_test(tests, awq_finds_rows_that_meet_large_inputs);
+    tcase_add_loop_test(tests, awq_leaves_what_it_does_not_serve, 0, 2);
+    tcase_add_loop_test(tests, k_quant_serves_the_large, 0, 8);
     tcase_add_loop_test(tests, gptq_takes_inputs_of_any_size, 0, 2);
     tcase_add_test(tests, statistics_count_zeros_and_what_is_not_finite_apart);
     Suite *suite = suite_create("blocked");

@@ -167,6 +167,26 @@ START_TEST(pointwise_convolutions_of_planes)
 }
 END_TEST
 
+START_TEST(convolutions_of_planes_to_one)
+{
+    check_fused("g (float[2,5,9,70] x) => (float[A,B,C,D] y) { c = Conv <pads = [1,2,0,1], "
+                "dilations = [2,1]> (x, w0, w1) y = Relu(c) }",
+                LIST("1,5,3,3", "1"), DIMS(2, 5, 9, 70),
+                WANT({"FusedConv", 1}, {"Relu", 0}, {"Transpose", 0}));
+    check_fused("g (float[2,3,8,99] x) => (float[A,B,C,D] y) { y = Conv <strides = [2,2], "
+                "pads = [1,1,1,1]> (x, w0) }",
+                LIST("1,3,4,2"), DIMS(2, 3, 8, 99), WANT({"FusedConv", 1}, {"Transpose", 0}));
+    check_fused("g (float[1,7,3,5,6] x) => (float[A,B,C,D,E] y) { y = Conv (x, w0, w1) }",
+                LIST("1,7,1,1,1", "1"), DIMS(1, 7, 3, 5, 6), WANT({"Conv", 1}));
+    check_fused(
+        "g (float[1,6,4,40] x) => (float[A,B,C,D] y) { y = ConvTranspose <pads = [1,1,1,1]> "
+        "(x, w0) }",
+        LIST("6,1,3,3"), DIMS(1, 6, 4, 40), WANT({"FusedConv", 1}, {"Transpose", 0}));
+    check_fused("g (float[1,6,4,7] x) => (float[A,B,C,D] y) { y = Conv (x, w0) }", LIST("1,6,2,2"),
+                DIMS(1, 6, 4, 7), WANT({"FusedConv", 1}, {"Transpose", 0}));
+}
+END_TEST
+
 START_TEST(what_would_change_the_meaning_is_left_alone)
 {
     /* The convolution's result is an output; the addend broadcasts; the pad is no zero. */
@@ -387,6 +407,7 @@ int main(void)
     tcase_add_test(all, preactivations_that_others_read_or_that_spread_stay);
     tcase_add_test(all, weights_that_vary);
     tcase_add_test(all, pointwise_convolutions_of_planes);
+    tcase_add_test(all, convolutions_of_planes_to_one);
     tcase_add_test(all, what_would_change_the_meaning_is_left_alone);
     tcase_add_test(all, large_blocks_around_depthwise_run_in_strips);
     tcase_add_test(all, transposed_convolutions_take_in_what_follows);

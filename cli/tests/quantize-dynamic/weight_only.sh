@@ -21,7 +21,7 @@ onnxtool dump packed.onnx -f text | grep -E 'MatMulNBits|opset'
 onnxtool parity q.onnx packed.onnx --random 1 --shape x=3x20 --rtol 1e-5 --atol 1e-4 >agree && head -1 agree
 printf '<ir_version: 8, opset_import: ["" : 17]> g (float[n,20] a) => (float[n,20] x) { x = Identity (a) }\n' >id.onnxtxt
 onnxtool run id.onnxtxt --random 2 --shape a=50x20 -o x.npz >/dev/null
-for how in 'int8' 'uint4' 'uint4 --method hqq' 'int4 --method gptq --calibration x.npz'; do
+for how in 'int8' 'uint4' 'uint4 --method hqq' 'uint4 --method k_quant' 'int4 --method gptq --calibration x.npz'; do
     echo "--- $how"
     onnxtool quantize-dynamic m.onnxtxt -o q.onnx --weight-only $how
     onnxtool parity q.onnx m.onnxtxt --random 1 --shape x=50x20 --rtol 0.2 --atol 25 >agree && echo agrees
@@ -30,4 +30,6 @@ for how in 'int8' 'uint4' 'uint4 --method hqq' 'int4 --method gptq --calibration
 done
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx --weight-only int4 --block-size 20
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx --weight-only int4 --method gptq
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx --weight-only int4 --method awq
+onnxtool quantize-dynamic m.onnxtxt -o q.onnx --weight-only int4 --method k_quant --calibration x.npz
 onnxtool quantize-dynamic m.onnxtxt -o q.onnx --method hqq

@@ -57,8 +57,8 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
-/* Whether a convolution stands alone between planes that has a filter for each of a few, or is pointwise and has as many outputs as inputs or more:
- * how it goes is decided by how many pixels there are then. */
+/* Whether a convolution stands alone between planes that has a filter for each of a few, or makes one plane, or is pointwise and has as
+ * many outputs as inputs or more: how it goes is decided by how many pixels there are then. */
 static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
                             const struct ox_stored *weights)
 {
@@ -69,8 +69,8 @@ static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
     if (ox_attr_int(node, "transposed", 0) || ox_twins_is_last(l, node->inputs[0]) ||
         ox_rw_n_uses(l->rw, node->outputs[0]) > 0)
         return false;
-    if (weights->dims[1] == 1 && weights->dims[0] <= FEW_FILTERS &&
-        ox_attr_int(node, "group", 1) == weights->dims[0])
+    if (weights->dims[0] == 1 || (weights->dims[1] == 1 && weights->dims[0] <= FEW_FILTERS &&
+                                  ox_attr_int(node, "group", 1) == weights->dims[0]))
         return true;
     bool plain = ox_attr_int(node, "group", 1) == 1;
     for (unsigned d = 2; d < weights->rank; d++)

@@ -45,7 +45,7 @@ void ox_compute_avx2(struct ox_compute *t)
     t->winograd_in[OX_WINOGRAD_STRIDED] = winograd_in_strided;
     t->winograd_out[OX_WINOGRAD_STRIDED] = winograd_out_strided;
     t->strided_transforms = 36;
-    t->turns_groups = true;
+    t->turns_most = 4; /* eight fill a vector by themselves */
     t->widen_f16 = widen_f16;
     t->widen_bf16 = widen_bf16;
     t->transpose = transpose_floats;

@@ -48,6 +48,7 @@ void ox_compute_avx512(struct ox_compute *t)
     t->block_floats = 1 << 17;
     t->heavy_weights = 1 << 19;
     t->packed_rows = 5;
+    t->turns_most = 8;
     t->taps_together = true;
     t->late_line = 0;
     if (ox_cpu_is_amd()) {

@@ -58,6 +58,10 @@ static inline void v_accumulate(__m256 *sum, __m256 a, __m256 b)
 /* 0 where the mask is set, a elsewhere. */
 #define v_drop(m, a) _mm256_andnot_ps((m), (a))
 
+/* Lane i of the result is lane from[i] of a. */
+#define v_pick(a, from) _mm256_permutevar8x32_ps((a), (from))
+
+#define vi_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vi_set1(x) _mm256_set1_epi32(x)
 #define vi_add(a, b) _mm256_add_epi32((a), (b))
 #define vi_sub(a, b) _mm256_sub_epi32((a), (b))

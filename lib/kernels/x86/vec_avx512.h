@@ -81,6 +81,10 @@ static inline void v_accumulate_half_at(__m512 *sum, const float *a, __m512 b)
 #define v_keep(m, a) _mm512_maskz_mov_ps((m), (a))
 #define v_drop(m, a) _mm512_maskz_mov_ps((__mmask16) ~(m), (a))
 
+/* Lane i of the result is lane from[i] of a. */
+#define v_pick(a, from) _mm512_permutexvar_ps((from), (a))
+
+#define vi_load(p) _mm512_loadu_si512(p)
 #define vi_set1(x) _mm512_set1_epi32(x)
 #define vi_add(a, b) _mm512_add_epi32((a), (b))
 #define vi_sub(a, b) _mm512_sub_epi32((a), (b))

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/compiler.h"
 #include "kernels/convolve_filter.h"
 #include "kernels/convolve_planes.h"
 #include "kernels/convolve_volume.h"
@@ -22,6 +23,12 @@ struct padded {
     size_t stride, phase; /* along a line, which has `stride` phases of so many elements */
     const float *x;
     float *y;
+};
+
+/* What `outputs` channels read, `floats` long. */
+struct shared {
+    const float *x;
+    size_t outputs, floats;
 };
 
 /* False: too large. */
@@ -78,6 +85,16 @@ static void copy_line(const struct padded *p, const float *x, size_t at, size_t 
     copy_elements(p, x, at, before + strides * p->stride, n, y);
 }
 
+/* Zeros in [from, to) of a padded plane; few may reach into what is written after them. */
+static void clear(const struct padded *p, float *y, size_t from, size_t to)
+{
+    static const float none[16];
+    if (to - from <= OX_COUNT(none) && from + OX_COUNT(none) <= p->plane)
+        memcpy(y + from, none, sizeof none);
+    else
+        memset(y + from, 0, (to - from) * sizeof *y);
+}
+
 /* Copies what of a plane lies in the padded one; the rest is zero. */
 static void copy_plane(const struct padded *p, const float *x, float *y)
 {
@@ -86,7 +103,8 @@ static void copy_plane(const struct padded *p, const float *x, float *y)
     const size_t before = (size_t)w->before[last], width = p->dims[last];
     const size_t whole = (size_t)w->in[last], room = width > before ? width - before : 0;
     const size_t n = whole < room ? whole : room;
-    memset(y, 0, p->plane * sizeof *y);
+    size_t written = p->stride == 1 ? 0 : p->plane;
+    clear(p, y, 0, written);
     for (size_t line = 0; whole && line < w->n_in / whole; line++) {
         size_t rest = line, at = 0, step = width;
         bool inside = true;
@@ -97,9 +115,15 @@ static void copy_plane(const struct padded *p, const float *x, float *y)
             at += place * step;
             step *= p->dims[d];
         }
-        if (inside && n)
-            copy_line(p, x + line * whole, before, n, y + at);
+        if (!inside || !n)
+            continue;
+        if (p->stride == 1) { /* lines come in their order */
+            clear(p, y, written, at + before);
+            written = at + before + n;
+        }
+        copy_line(p, x + line * whole, before, n, y + at);
     }
+    clear(p, y, written, p->plane);
 }
 
 static void copy_task(void *arg, size_t from, size_t to)
@@ -144,11 +168,12 @@ static const float *framed_plane(const void *arg, size_t plane, float *room)
     return room;
 }
 
-static const float *whole_plane(const void *arg, size_t plane, float *room)
+/* Planes that the outputs of a group read, one behind the other. */
+static const float *whole_planes(const void *arg, size_t output, float *room)
 {
-    const struct padded *p = arg;
+    const struct shared *s = arg;
     (void)room;
-    return p->y + plane * p->plane;
+    return s->x + output / s->outputs * s->floats;
 }
 
 /* All planes with their padding, for what shares one out by lines. */
@@ -162,24 +187,26 @@ static enum ox_status frame_all(struct ox_run *r, struct padded *p, struct ox_er
     return OX_OK;
 }
 
-/* Each plane by a filter of its own. */
+/* Each output is a sum over few planes by a filter of its own: a filter's taps in several planes are as good as those in one. */
 static enum ox_status filter(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
                              const struct ox_epilogue *end, struct ox_error *err)
 {
     enum { MANY = 8 };
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
-    const bool many = p->planes >= MANY;
-    struct ox_filter_conv c = {.planes = p->planes,
-                               .filters = cv->groups,
-                               .width = (size_t)w->out[w->n - 1],
-                               .taps = w->taps,
+    const bool in_place = reads_in_place(w);
+    const bool each = !in_place && cv->in_group == 1 && cv->out_group == 1 && p->planes >= MANY;
+    struct shared shared = {p->x, cv->out_group, cv->in_group * (in_place ? w->n_in : p->plane)};
+    struct ox_filter_conv c = {.planes = cv->images * cv->groups * cv->out_group,
+                               .filters = cv->groups * cv->out_group,
+                               .width = in_place ? w->n_out : (size_t)w->out[w->n - 1],
+                               .taps = cv->in_group * w->taps,
                                .weights = cv->weights,
                                .bias = cv->bias,
                                .end = end,
-                               .frame = many ? framed_plane : whole_plane,
-                               .arg = p,
-                               .room = many ? p->plane : 0,
+                               .frame = each ? framed_plane : whole_planes,
+                               .arg = each ? (void *)p : &shared,
+                               .room = each ? p->plane : 0,
                                .y = cv->y};
     c.lines = w->n_out / c.width;
     size_t *taps = ox_run_scratch(r, c.taps, sizeof *taps, err);
@@ -187,12 +214,20 @@ static enum ox_status filter(struct ox_run *r, const struct ox_plain_conv *cv, s
     float *work = ox_run_work(r, ox_filter_conv_work(r->env, &c) + 1, sizeof *work, err);
     if (!taps || !lines || !work)
         return OX_NO_MEMORY;
-    grid_offsets(p, w->n, w->kernel, w->dilation, c.taps, taps);
-    grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+    if (in_place) {
+        taps[0] = lines[0] = 0;
+    } else {
+        grid_offsets(p, w->n, w->kernel, w->dilation, w->taps, taps);
+        grid_offsets(p, w->n - 1, w->out, w->stride, c.lines, lines);
+    }
+    for (size_t i = w->taps; i < c.taps; i++)
+        taps[i] = taps[i - w->taps] + (in_place ? w->n_in : p->plane);
     c.tap = taps;
     c.line = lines;
-    if (!many)
+    if (!each && !in_place) {
         OX_TRY(frame_all(r, p, err));
+        shared.x = p->y;
+    }
     ox_filter_conv_run(t, r->env, &c, work);
     return ox_env_poll(r->env, err);
 }
@@ -200,9 +235,11 @@ static enum ox_status filter(struct ox_run *r, const struct ox_plain_conv *cv, s
 static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv, struct padded *p,
                                const struct ox_epilogue *end, struct ox_error *err)
 {
+    enum { LONG = 32 };
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
-    if (cv->in_group == 1 && cv->out_group == 1)
+    const size_t width = reads_in_place(w) ? w->n_out : (size_t)w->out[w->n - 1];
+    if (cv->out_group == 1 && (cv->in_group == 1 || width >= LONG))
         return filter(r, cv, p, end, err);
     struct ox_plane_conv c = {.rows = cv->out_group,
                               .channels = cv->in_group,

@@ -4,10 +4,12 @@
  * so many of them, its own from `join_at` on, and the others of a sixth input, in whose memory it is made (without one they are not
  * set): a Concat that is no copy. With the attribute `steps` the data are what an Elementwise would make of input 0 with `steps` and
  * `joined` (fused_steps.h), whose operands are behind the sixth input: pixels are made as they are read. With the attribute `gated` the
- * input behind the sixth has a factor for each channel of the data; only of pointwise convolutions whose weights are packed. */
+ * input behind the sixth has a factor for each channel of the data; only of pointwise convolutions whose weights are packed. With
+ * `pool` (kernel, strides, padding before and after, height first in each) the output is what MaxPool makes of that; only where planes
+ * are read as they lie and the output's channels are last. */
 #include <string.h>
 
-#include "kernels/convolve.h"
+#include "kernels/convolve_pooled.h"
 #include "kernels/dense.h"
 #include "kernels/maps.h"
 #include "ops/conv.h"
@@ -41,6 +43,8 @@ struct job {
     size_t at;               /* channel of the output where its own begin */
     int64_t dims[MOST_RANK]; /* of the output, in its layout */
     struct packed_conv *packed;
+    bool pooled;
+    struct ox_pooling pool;
     struct ox_steps *steps; /* NULL: none */
     struct ox_made made;
     float *whole; /* what that made, where it is made before */
@@ -73,6 +77,50 @@ static enum ox_status read_made(struct ox_run *r, struct job *job, int64_t *chan
     OX_TRY(ox_steps_read(r, &job->steps, &row, err));
     job->made = (struct ox_made){ox_steps_rows, job->steps};
     *channels = (int64_t)row;
+    return OX_OK;
+}
+
+static bool is_planar(const struct job *job)
+{
+    return !job->in_last && job->rank < 5 && !job->c.transposed && job->c.groups == 1 &&
+           job->c.in_channels <= 4 && job->c.dilation[0] == 1 && job->c.dilation[1] == 1 &&
+           ox_conv_lines_fit(&job->c);
+}
+
+/* The pool of the outputs, whose sizes become its own. */
+static enum ox_status read_pool(struct ox_run *r, struct job *job, struct ox_error *err)
+{
+    size_t n;
+    const int64_t *list = ox_run_ints(r, "pool", &n);
+    const struct ox_conv *c = &job->c;
+    if (!list)
+        return OX_OK;
+    if (n != 8 || job->rank != 4 || !is_planar(job) || !job->out_last || job->at ||
+        c->out_pixel != c->out_channels || ox_run_has(r, IN_RESIDUAL))
+        return ox_run_fail(r, err, OX_INPUT, "it cannot pool what it makes");
+    struct ox_pooling *p = &job->pool;
+    *p = (struct ox_pooling){.kind = OX_POOL_MAX,
+                             .batch = c->batch,
+                             .channels = c->out_channels,
+                             .dilation = {1, 1},
+                             .in_pixel = c->out_channels,
+                             .out_pixel = c->out_channels};
+    for (unsigned k = 0; k < 2; k++) {
+        const int64_t kernel = list[k], stride = list[2 + k], pads = list[4 + k] + list[6 + k];
+        const int64_t room = (int64_t)c->out[k] + pads - kernel;
+        if (room < 0 && c->out[k])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "the pool's kernel spans %lld, its input only %lld",
+                               (long long)kernel, (long long)c->out[k] + pads);
+        p->kernel[k] = (size_t)kernel;
+        p->stride[k] = (size_t)stride;
+        p->pad[k] = (size_t)list[4 + k];
+        p->pad_end[k] = (size_t)list[6 + k];
+        p->in[k] = c->out[k];
+        p->out[k] = room < 0 ? 0 : (size_t)(room / stride + 1);
+        job->dims[1 + k] = (int64_t)p->out[k];
+    }
+    job->pooled = true;
     return OX_OK;
 }
 
@@ -144,14 +192,7 @@ static enum ox_status read_sizes(struct ox_run *r, const int64_t *weights, unsig
     OX_TRY(read_slice(r, job, err));
     for (unsigned d = 0; d < w->n; d++)
         job->dims[d + (job->out_last ? 1 : 2)] = w->out[d];
-    return OX_OK;
-}
-
-static bool is_planar(const struct job *job)
-{
-    return !job->in_last && job->rank < 5 && !job->c.transposed && job->c.groups == 1 &&
-           job->c.in_channels <= 4 && job->c.dilation[0] == 1 && job->c.dilation[1] == 1 &&
-           ox_conv_lines_fit(&job->c);
+    return read_pool(r, job, err);
 }
 
 static bool reads_in_place(const struct ox_conv *c)
@@ -162,12 +203,13 @@ static bool reads_in_place(const struct ox_conv *c)
     return true;
 }
 
-/* Whether each of a few planes, which fill no vector, has a filter of its own. */
+/* Whether each of a few planes, which fill no vector, has a filter of its own, or all make one plane, of long lines then. */
 static bool is_filters(const struct ox_conv *c)
 {
-    enum { FEW = 4, WIDE = 14 };
-    return c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
-           c->out[1] >= WIDE;
+    enum { FEW = 4, WIDE = 14, LONG = 32 };
+    return (c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
+            c->out[1] >= WIDE) ||
+           (c->out_channels == 1 && (reads_in_place(c) ? c->out[0] : 1) * c->out[1] >= LONG);
 }
 
 /* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
@@ -459,11 +501,14 @@ static enum ox_status run_conv(struct ox_run *r, struct ox_error *err)
     const float *x = input_of(r, &job, err);
     float *out =
         job.out_last ? (float *)y->data + job.at : ox_run_work(r, y->n, sizeof(float), err);
-    size_t n_work = ox_conv_work(job.table, r->env, job.packed->way, &job.c);
+    size_t n_work = job.pooled ? ox_conv_pooled_work(job.table, r->env, &job.c, &job.pool)
+                               : ox_conv_work(job.table, r->env, job.packed->way, &job.c);
     float *work = ox_run_work(r, n_work, sizeof(float), err);
     if (!x || !out || !work)
         return OX_NO_MEMORY;
-    if (job.slices.taps)
+    if (job.pooled)
+        ox_conv_pooled(job.table, r->env, &job.c, &job.pool, weights, x, out, &end, work);
+    else if (job.slices.taps)
         OX_TRY(run_slices(r, &job, weights, x, out, &end, work, err));
     else
         ox_conv_run(job.table, r->env, job.packed->way, &job.c, weights, x, out, &end, work);

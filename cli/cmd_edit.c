@@ -1,0 +1,235 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+struct args {
+    const char *out, *prefix;
+    struct opt_strings rename, rename_node, rename_dim, insert, metadata;
+    int64_t ir_version;
+    bool free_constants;
+    int format;
+};
+
+#define FIELD(name) offsetof(struct args, name)
+
+static const struct opt options[] = {
+    {'o', "output", OPT_STRING, FIELD(out), "OUT", NULL, "write the edited model"},
+    {0, "rename", OPT_NAMED, FIELD(rename), "OLD=NEW", NULL,
+     "another name for an input, an output or any other value"},
+    {0, "rename-node", OPT_NAMED, FIELD(rename_node), "OLD=NEW", NULL, "... for a node"},
+    {0, "rename-dim", OPT_NAMED, FIELD(rename_dim), "OLD=NEW", NULL,
+     "... for a dimension, in formulas too; one that is there makes both the same"},
+    {0, "prefix", OPT_STRING, FIELD(prefix), "PREFIX", NULL,
+     "put it before the names of all other values and nodes"},
+    {0, "insert", OPT_STRINGS, FIELD(insert), "VALUE=WHAT", NULL,
+     "put WHAT in behind a value: an operator, \"Cast<to = 10>\", or a graph, \"(x) => (y) { y = "
+     "Neg(x) }\"; in the order given, under names as they are by then"},
+    {0, "free-constants", OPT_FLAG, FIELD(free_constants), NULL, NULL,
+     "constants that are listed as inputs are inputs no more"},
+    {0, "ir-version", OPT_INT, FIELD(ir_version), "N", NULL, "declare that IR version"},
+    {0, "metadata", OPT_NAMED, FIELD(metadata), "KEY=VALUE", NULL,
+     "set it; without VALUE take the key out"},
+    {'f', "format", OPT_CHOICE, FIELD(format), "FORMAT", "text|json", "form of the report"},
+    OPT_END};
+
+struct job {
+    struct cli *cli;
+    const struct args *args;
+    const char *path;
+    struct ox_model *model, *edited;
+    struct ox_relabeled told;
+};
+
+/* ---- What is asked for -------------------------------------------------------------------------------------------- */
+
+/* "OLD=NEW" each, in one block from malloc. */
+static enum ox_status read_pairs(struct cli *cli, const struct opt_strings *given,
+                                 const char *option, struct ox_relabel_pair **out)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < given->n; i++)
+        bytes += strlen(given->items[i]) + 1;
+    struct ox_relabel_pair *pairs = malloc((given->n + 1) * sizeof *pairs + bytes);
+    if (!pairs)
+        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    *out = pairs;
+    char *text = (char *)(pairs + given->n + 1);
+    for (size_t i = 0; i < given->n; i++) {
+        strcpy(text, given->items[i]);
+        char *equals = strchr(text, '=');
+        if (!equals)
+            return cli_fail(cli, OX_USAGE, "edit: --%s takes %s, not '%s'", option,
+                            strcmp(option, "metadata") == 0 ? "KEY=VALUE" : "OLD=NEW", text);
+        *equals = '\0';
+        pairs[i] = (struct ox_relabel_pair){text, equals + 1};
+        text = equals + 1 + strlen(equals + 1) + 1;
+    }
+    return OX_OK;
+}
+
+static enum ox_status relabel(struct job *job)
+{
+    const struct args *args = job->args;
+    const struct opt_strings *const lists[] = {&args->rename, &args->rename_node, &args->rename_dim,
+                                               &args->metadata};
+    static const char *const names[] = {"rename", "rename-node", "rename-dim", "metadata"};
+    struct ox_relabel_pair *pairs[4] = {NULL};
+    struct ox_error err;
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < 4 && status == OX_OK; i++)
+        status = read_pairs(job->cli, lists[i], names[i], &pairs[i]);
+    const struct ox_relabel_options with = {.prefix = args->prefix,
+                                            .values = pairs[0],
+                                            .n_values = args->rename.n,
+                                            .nodes = pairs[1],
+                                            .n_nodes = args->rename_node.n,
+                                            .dims = pairs[2],
+                                            .n_dims = args->rename_dim.n,
+                                            .metadata = pairs[3],
+                                            .n_metadata = args->metadata.n,
+                                            .ir_version = args->ir_version,
+                                            .free_constants = args->free_constants};
+    if (status == OX_OK &&
+        (status = ox_relabel(&job->edited, job->model, &with, &job->told, &err)) != OX_OK)
+        cli_error(job->cli, &err);
+    for (size_t i = 0; i < 4; i++)
+        free(pairs[i]);
+    return status;
+}
+
+static enum ox_status insert(struct job *job)
+{
+    const struct opt_strings *given = &job->args->insert;
+    struct ox_error err = {0};
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < given->n && status == OX_OK; i++) {
+        char *text = strdup(given->items[i]);
+        char *equals = text ? strchr(text, '=') : NULL;
+        if (!text)
+            return cli_fail(job->cli, OX_NO_MEMORY, "out of memory");
+        if (equals) {
+            *equals = '\0';
+            status = ox_insert(job->edited, text, equals + 1, &err);
+            if (status != OX_OK)
+                cli_error(job->cli, &err);
+        } else {
+            status =
+                cli_fail(job->cli, OX_USAGE, "edit: --insert takes VALUE=WHAT, not '%s'", text);
+        }
+        free(text);
+    }
+    return status;
+}
+
+/* ---- What comes of it --------------------------------------------------------------------------------------------- */
+
+static void put_count(struct ox_strbuf *out, size_t n, const char *one, const char *many, bool *any)
+{
+    if (n)
+        ox_strbuf_printf(out, "%s%zu %s", *any ? ", " : ": ", n, n == 1 ? one : many);
+    *any |= n != 0;
+}
+
+static void report_text(struct job *job)
+{
+    const struct ox_relabeled *told = &job->told;
+    struct ox_strbuf *out = &job->cli->out;
+    bool any = false;
+    ox_strbuf_name(out, job->args->out, 0);
+    put_count(out, told->n_values, "value renamed", "values renamed", &any);
+    put_count(out, told->n_nodes, "node renamed", "nodes renamed", &any);
+    put_count(out, told->n_dims, "dimension renamed", "dimensions renamed", &any);
+    put_count(out, told->n_inputs, "constant no input any more", "constants no inputs any more",
+              &any);
+    put_count(out, job->args->insert.n, "insertion", "insertions", &any);
+    ox_strbuf_putc(out, '\n');
+}
+
+static void report_json(struct job *job)
+{
+    struct ox_json json;
+    ox_json_init(&json, &job->cli->out, true);
+    ox_json_object(&json);
+    cli_json_string(&json, "schema", "onnxtool.edit/1");
+    cli_json_string(&json, "model", job->path);
+    ox_json_key(&json, "renamed");
+    ox_json_object(&json);
+    cli_json_uint(&json, "values", job->told.n_values);
+    cli_json_uint(&json, "nodes", job->told.n_nodes);
+    cli_json_uint(&json, "dimensions", job->told.n_dims);
+    ox_json_end_object(&json);
+    cli_json_uint(&json, "freed_inputs", job->told.n_inputs);
+    cli_json_uint(&json, "insertions", job->args->insert.n);
+    ox_json_end_object(&json);
+    ox_strbuf_putc(&job->cli->out, '\n');
+}
+
+/* ---- The command -------------------------------------------------------------------------------------------------- */
+
+static enum ox_status run_job(struct job *job)
+{
+    struct ox_error err;
+    if (ox_model_open(&job->model, job->cli->env, job->path, &err) != OX_OK)
+        return cli_error(job->cli, &err);
+    enum ox_status status = relabel(job);
+    if (status == OX_OK)
+        status = insert(job);
+    if (status == OX_OK)
+        status = cli_check_result(job->cli, job->edited, job->args->out);
+    if (status == OX_OK)
+        status = cli_save_model(job->cli, job->edited, job->args->out, NULL);
+    if (status == OX_OK && job->args->format == FORMAT_JSON)
+        report_json(job);
+    else if (status == OX_OK && !job->cli->common.quiet)
+        report_text(job);
+    return status;
+}
+
+static enum ox_status run(struct cli *cli, void *args_, const char *const *operands,
+                          size_t n_operands)
+{
+    const struct args *args = args_;
+    enum ox_status status = cli_one_model(cli, operands, n_operands);
+    if (status != OX_OK)
+        return status;
+    if (!args->out)
+        return cli_fail(cli, OX_USAGE, "edit: needs -o OUT");
+    if (args->ir_version < 0)
+        return cli_fail(cli, OX_USAGE, "edit: --ir-version takes a number from 1");
+    struct job job = {.cli = cli, .args = args, .path = operands[0]};
+    cli_start_timer(cli, job.path);
+    status = run_job(&job);
+    ox_model_release(job.edited);
+    ox_model_release(job.model);
+    return status;
+}
+
+const struct command command_edit = {
+    .name = "edit",
+    .summary = "Change names in a model, put operators in, and what it says of itself",
+    .operands = "MODEL",
+    .description =
+        "Renames values, nodes and dimensions everywhere in a model: its graphs, stored types, "
+        "quantization annotations. Bodies of functions have names of their own, which stay. Names "
+        "change together, so that two may be exchanged; one that is not there, and two that would "
+        "be the same, are errors.\n\n"
+        "--insert puts operators behind a value, for all that take it: behind an output they make "
+        "it, behind an input they stand between it and the model. They are read by the operator "
+        "sets that the model imports; types of what follows are inferred anew.\n\n"
+        "Weights are not read. External data stays where it is, and is copied to another folder "
+        "that OUT is in. A result that is not valid is told on standard error. --ir-version "
+        "changes the number alone; convert-opset lowers it with what needs it.",
+    .examples = "  onnxtool edit model.onnx --rename input.1=image --rename 'Identity:0=logits' -o "
+                "named.onnx\n"
+                "  onnxtool edit model.onnx --rename-dim unk__17=batch -o named.onnx\n"
+                "  onnxtool edit model.onnx --insert 'logits=Softmax<axis = -1>' -o soft.onnx\n"
+                "  onnxtool edit model.onnx --insert 'y=(x) => (y) { a = Constant<value_ints = "
+                "[0]>() y = Unsqueeze(x, a) }' -o more.onnx\n"
+                "  onnxtool edit old.onnx --free-constants --metadata author= -o clean.onnx\n",
+    .options = options,
+    .args_bytes = sizeof(struct args),
+    .run = run,
+};
