@@ -95,10 +95,21 @@ void ox_dense_pack(const struct ox_compute *t, struct ox_env *env, size_t k, siz
     }
 }
 
+/* Brings rows near, `bytes` of each. */
+static void fetch_rows(const char *b, size_t rows, size_t row, size_t bytes)
+{
+    enum { LINE = 64 };
+    for (size_t i = 0; i < rows; i++, b += row)
+        for (size_t at = 0; at < bytes; at += LINE)
+            __builtin_prefetch(b + at, 0, 3);
+}
+
 void ox_dense_pack_part(const struct ox_compute *t, size_t depth, size_t cols, const void *b,
                         enum ox_weight_type type, size_t b_row, size_t b_col, float *out)
 {
-    enum { ROWS = 8 };
+    enum { ROWS = 8, FAR = 1 << 19 }; /* of more bytes a part comes from memory */
+    const size_t row = b_row * ox_weight_bytes(type);
+    const bool far = b_col == 1 && depth > FAR / (row + 1);
     struct packing p = {.t = t,
                         .n = cols,
                         .b = b,
@@ -111,9 +122,12 @@ void ox_dense_pack_part(const struct ox_compute *t, size_t depth, size_t cols, c
     p.k = b_col == 1 ? ROWS : depth;
     for (size_t at = 0; at < depth; at += p.k) {
         p.k = ox_least(p.k, depth - at);
+        if (far)
+            fetch_rows(p.b + p.k * row, ox_least(ROWS, depth - at - p.k), row,
+                       cols * ox_weight_bytes(type));
         for (size_t i = 0; i * t->nr < cols; i++)
             pack_panel(&p, i, 0);
-        p.b += p.k * b_row * ox_weight_bytes(type);
+        p.b += p.k * row;
         p.out += p.k * t->nr;
     }
 }
