@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "graph/match.h"
-#include "kernels/convolve.h"
 #include "ops/fused/fused.h"
 
-enum { IN_WEIGHTS = 1, IN_RESIDUAL = 4, RANK = 4, AXES = 2, PLANES = 4, TAPS = 3 };
+enum { IN_WEIGHTS = 1, IN_RESIDUAL = 4, RANK = 4, AXES = 2, PLANES = 4, ROWS = 16, TAPS = 3 };
 
 /* What FusedConv reads from planes line by line: its input is not turned before. */
 static bool is_first_layer(struct ox_rewrite *rw, const struct ox_node *conv)
@@ -18,7 +17,7 @@ static bool is_first_layer(struct ox_rewrite *rw, const struct ox_node *conv)
         if (dilations[i] != 1)
             return false;
     return w && w->rank == RANK && !strcmp(ox_attr_string(conv, "auto_pad", "NOTSET"), "NOTSET") &&
-           w->dims[1] <= PLANES && w->dims[2] <= OX_CONV_NARROW_ROWS &&
+           w->dims[1] <= PLANES && w->dims[2] <= ROWS &&
            ox_attr_int(conv, "layout", 0) == OX_OUT_LAST && ox_attr_int(conv, "group", 1) == 1 &&
            !ox_attr_int(conv, "transposed", 0) && !ox_input(conv, IN_RESIDUAL) &&
            !ox_node_attr(conv, "pool") && !ox_node_attr(conv, "steps") &&
