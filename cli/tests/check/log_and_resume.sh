@@ -47,4 +47,4 @@ for wrong in '--resume good.onnxtxt' '--shard 0/3 good.onnxtxt' '--shard 4/3 goo
     echo "exit $?"
 done
 onnxtool check --log third.onnxtxt good.onnxtxt 2>&1
-onnxtool run --log log good.onnxtxt 2>&1
+onnxtool optimize --log log good.onnxtxt 2>&1
