@@ -57,7 +57,7 @@ static enum ox_status relabel(struct job *job)
     enum ox_status status = OX_OK;
     for (size_t i = 0; i < N_LISTS && status == OX_OK; i++)
         status = pairs_read(job->cli, lists[i], names[i], i == METADATA ? "KEY=VALUE" : "OLD=NEW",
-                            i != METADATA, &pairs[i]);
+                            false, &pairs[i]);
     const struct ox_relabel_options with = {.prefix = args->prefix,
                                             .values = pairs[0],
                                             .n_values = args->rename.n,
