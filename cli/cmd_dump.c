@@ -19,6 +19,12 @@ static const struct opt options[] = {
      "show a node, by its name, its place (#12) or an output of it"},
     {0, "tensor", OPT_STRING, FIELD(tensor), "NAME", NULL,
      "show the values of a constant, or save them with -o x.npy"},
+    {0, "values", OPT_FLAG, FIELD(values), NULL, NULL,
+     "with tensors their values too, of large ones a few at each end"},
+    {0, "histogram", OPT_FLAG, FIELD(histogram), NULL, NULL,
+     "with tensors and --tensor how the values spread, in ten bins of equal width"},
+    {0, "data", OPT_FLAG, FIELD(data), NULL, NULL,
+     "take files for saved tensors, not models, whatever they look like"},
     {0, "weights", OPT_CHOICE, FIELD(weights), "HOW", "full|sample|none",
      "values of tensors: all, of large ones a few at each end, or none; with none no weight is "
      "read"},
@@ -136,8 +142,26 @@ static enum ox_status extract(struct dumped *d)
     return status == OX_OK ? OX_OK : cli_error(d->cli, &err);
 }
 
+/* Of saved tensors there is but the one form. */
+static enum ox_status show_saved(struct dumped *d)
+{
+    const struct dump_args *args = d->args;
+    if (args->node || args->extract || args->inputs.n ||
+        (args->format != DUMP_SUMMARY && args->format != DUMP_TENSORS))
+        return cli_fail(d->cli, OX_USAGE,
+                        "dump: %s holds tensors and no model: -f tensors, --tensor, --values, "
+                        "--histogram and --json show them",
+                        d->path);
+    return args->tensor ? dump_tensor(d) : dump_tensors(d);
+}
+
 static enum ox_status show(struct dumped *d)
 {
+    if (d->saved)
+        return show_saved(d);
+    if ((d->args->values && d->args->format != DUMP_TENSORS) ||
+        (d->args->histogram && d->args->format != DUMP_TENSORS && !d->args->tensor))
+        return cli_fail(d->cli, OX_USAGE, "dump: --values and --histogram are for -f tensors");
     if (d->args->tensor)
         return dump_tensor(d);
     if (!d->args->extract && !d->args->node && whole_form(d->args->format) != OX_FORMAT_AUTO)
@@ -171,10 +195,13 @@ static enum ox_status dump_one(struct cli *cli, void *args_, const char *path)
     struct dumped d = {.cli = cli, .args = args, .path = path};
     struct ox_error err = {0};
     bool own_output = args->output && !args->tensor && !args->extract;
-    enum ox_status status = cli_open(cli, &d.model, path, &err);
+    enum ox_status status = ox_weight_list_of_data(&d.saved, cli->env, path, args->data, &err);
+    if (status == OX_OK && !d.saved)
+        status = cli_open(cli, &d.model, path, &err);
     if (status == OX_OK && own_output)
         status = ox_outfile_open(&d.file, args->output, &err);
     if (status != OX_OK) {
+        ox_weight_list_release(d.saved);
         ox_model_release(d.model);
         return cli_error(cli, &err);
     }
@@ -191,6 +218,7 @@ static enum ox_status dump_one(struct cli *cli, void *args_, const char *path)
     ox_outfile_release(d.file);
     ox_costs_release(d.costs);
     ox_shapes_release(d.shapes);
+    ox_weight_list_release(d.saved);
     ox_model_release(d.model);
     return status;
 }
@@ -232,7 +260,7 @@ static enum ox_status run(struct cli *cli, void *args, const char *const *operan
 
 const struct command command_dump = {
     .name = "dump",
-    .summary = "Show what is in a model",
+    .summary = "Show what is in a model or a file of tensors",
     .operands = "MODEL|FOLDER...",
     .several = true,
     .description =
@@ -250,11 +278,21 @@ const struct command command_dump = {
         "follows from constants alone is free. Figures need shapes: where dimensions are open, "
         "--input gives them numbers, and what is not known in full reads \"at least\".\n\n"
         "Parameters are the elements of all constants but int64, bool and strings, which are "
-        "shapes and indices. Weights are read for tensors, --tensor and html alone.",
+        "shapes and indices. Weights are read for tensors, --tensor and html alone.\n\n"
+        "A file of saved tensors (.npz, .npy, .safetensors, .json, .csv, a picture, or a .pb file "
+        "of "
+        "test data) is shown as the table of its tensors, and so is a folder that holds such files "
+        "and no model, as test_data_set_0 does. A .pb or .json file is told from a model by its "
+        "content; a sequence, which is the same bytes as an optional of one, and a map are shown "
+        "in "
+        "parts: NAME[0], NAME.keys and NAME.values. Zeros are shown as a share of all elements as "
+        "well; minimum, maximum, mean and deviation are over what is finite.",
     .examples = "  onnxtool dump model.onnx\n"
                 "  onnxtool dump -f nodes --input x=1x3x224x224 model.onnx\n"
                 "  onnxtool dump -f text --weights sample model.onnx\n"
                 "  onnxtool dump --tensor conv1.weight -o conv1.npy model.onnx\n"
+                "  onnxtool dump --histogram outputs.npz\n"
+                "  onnxtool dump --values test_data_set_0\n"
                 "  onnxtool dump -f html -o model.html model.onnx\n"
                 "  onnxtool dump --extract hidden:logits -o tail.onnx model.onnx\n",
     .options = options,

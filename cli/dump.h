@@ -8,6 +8,9 @@ struct dump_args {
     int format;
     int weights;
     bool json;
+    bool data;
+    bool values;
+    bool histogram;
     struct opt_strings inputs;
     const char *graph;
     const char *node;
@@ -29,12 +32,13 @@ enum dump_format {
 };
 #define DUMP_FORMATS "summary|text|json|textproto|nodes|tensors|dot|svg|html"
 
-/* A model with what was inferred of it. */
+/* A model with what was inferred of it, or saved tensors. */
 struct dumped {
     struct cli *cli;
     const struct dump_args *args;
     const char *path;
-    struct ox_model *model;
+    struct ox_model *model;       /* NULL: saved tensors */
+    struct ox_weight_list *saved; /* NULL: a model */
     struct ox_shapes *shapes;
     struct ox_costs *costs;
     struct ox_outfile *file; /* -o; NULL: standard output */

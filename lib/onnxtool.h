@@ -1029,9 +1029,9 @@ bool ox_costs_node(struct ox_costs *costs, size_t i, size_t most, struct ox_node
 
 /* ---- Weights ---------------------------------------------------------------------------------------------------- */
 
-/* A constant tensor of the file: an initializer, or the value of a Constant node. */
+/* A constant tensor of the file: an initializer, or the value of a Constant node. Or one of saved data. */
 struct ox_weight {
-    const char *graph; /* path */
+    const char *graph; /* path; of a folder of saved data the file's name */
     const char *name;
     const char *node; /* the Constant that holds it; NULL: an initializer */
     enum ox_dtype dtype;
@@ -1056,6 +1056,11 @@ unsigned ox_model_code_bits(const struct ox_model *model);
 struct ox_weight_list;
 enum ox_status ox_weight_list_new(struct ox_weight_list **out, struct ox_model *model,
                                   struct ox_error *err);
+/* The tensors of saved data: of a tensor file, of a .pb file as of ox_datum_read_pb(), whose kind is told by its content, or of
+ * all such files in a folder. What has no name is called as its file; parts of sequences and maps as ox_values_write() has it, of sparse
+ * tensors NAME.values and NAME.indices. Unless `surely`, *out is NULL where the path may be a model's. OX_INPUT, OX_LIMIT: damaged. */
+enum ox_status ox_weight_list_of_data(struct ox_weight_list **out, struct ox_env *env,
+                                      const char *path, bool surely, struct ox_error *err);
 void ox_weight_list_release(struct ox_weight_list *weights);
 size_t ox_weight_list_count(const struct ox_weight_list *weights);
 const struct ox_weight *ox_weight_list_at(const struct ox_weight_list *weights, size_t i);

@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "graph/cost/cost.h"
+#include "graph/weight_list.h"
 #include "model/name.h"
 
 enum { CHUNK = 4096 }; /* elements that are looked at together */
-
-struct ox_weight_list {
-    struct ox_model *model;
-    struct ox_arena arena;
-    struct ox_weight *items;
-    const struct ox_stored **stored;
-    size_t n;
-};
 
 /* ---- The list ----------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +89,8 @@ enum ox_status ox_weight_list_new(struct ox_weight_list **out, struct ox_model *
     bool good = list != NULL;
     if (good) {
         list->model = model;
+        list->env = model->env;
+        list->path = model->path ? model->path : "model";
         ox_arena_init(&list->arena, ox_env_budget(model->env));
         list->items = ox_arena_array(&list->arena, most + 1, sizeof *list->items);
         list->stored = ox_arena_array(&list->arena, most + 1, sizeof(*list->stored));
@@ -115,6 +110,7 @@ void ox_weight_list_release(struct ox_weight_list *list)
 {
     if (!list)
         return;
+    ox_saved_release(list);
     ox_arena_release(&list->arena);
     free(list);
 }
@@ -137,7 +133,8 @@ const struct ox_stored *ox_weight_list_stored(const struct ox_weight_list *list,
 enum ox_status ox_weight_list_load(struct ox_tensor **out, const struct ox_weight_list *list,
                                    size_t i, struct ox_error *err)
 {
-    return ox_stored_load(list->model, list->stored[i], out, err);
+    return list->saved ? ox_saved_load(out, list, i, err)
+                       : ox_stored_load(list->model, list->stored[i], out, err);
 }
 
 /* ---- Statistics --------------------------------------------------------------------------------------------------- */
@@ -244,11 +241,12 @@ static bool is_numeric(enum ox_dtype dtype)
 static enum ox_status open_reader(struct reader *r, const struct ox_weight_list *list, size_t i,
                                   struct ox_tensor **tensor, struct ox_error *err)
 {
-    const struct ox_stored *stored = list->stored[i];
+    const struct ox_stored *stored = list->stored ? list->stored[i] : NULL;
     uint64_t chunk_bytes;
     size_t n;
-    r->dtype = stored->dtype;
-    if (stored->place == OX_STORED_RAW && ox_stored_verify(list->model, stored, NULL) == OX_OK &&
+    r->dtype = list->items[i].dtype;
+    if (stored && stored->place == OX_STORED_RAW &&
+        ox_stored_verify(list->model, stored, NULL) == OX_OK &&
         ox_dims_count(stored->rank, stored->dims, &n) &&
         ox_dtype_packed_bytes(stored->dtype, CHUNK, &chunk_bytes)) {
         r->packed = true;
@@ -257,10 +255,10 @@ static enum ox_status open_reader(struct reader *r, const struct ox_weight_list 
         r->step = (size_t)chunk_bytes;
         return OX_OK;
     }
-    OX_TRY(ox_stored_load(list->model, stored, tensor, err));
+    OX_TRY(ox_weight_list_load(tensor, list, i, err));
     r->at = (*tensor)->data;
     r->left = (*tensor)->n;
-    r->step = CHUNK * ox_dtype_size(stored->dtype);
+    r->step = CHUNK * ox_dtype_size(r->dtype);
     return OX_OK;
 }
 
@@ -271,7 +269,7 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
     struct ox_tensor *tensor = NULL;
     struct ox_weight_stats found = {.n = list->items[i].n};
     if (!is_numeric(list->items[i].dtype)) {
-        if (list->items[i].dtype == OX_UNDEFINED) {
+        if (list->stored && list->items[i].dtype == OX_UNDEFINED) {
             const enum ox_status status = ox_stored_verify(list->model, list->stored[i], err);
             return status == OX_OK ? OX_OK
                                    : ox_fail_tensor(err, status, list->model, list->stored[i]);
@@ -281,8 +279,7 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
     }
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
-        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory",
-                       list->model->path ? list->model->path : "model");
+        return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", list->path);
     enum ox_status status = open_reader(r, list, i, &tensor, err);
     if (status == OX_OK) {
         const uint8_t *start = r->at;
@@ -294,7 +291,7 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
         if (bins)
             fill_bins(&found, r, bins, n_bins);
         *stats = found;
-        status = ox_env_poll(list->model->env, err);
+        status = ox_env_poll(list->env, err);
     }
     ox_tensor_release(tensor);
     free(r);

@@ -1,4 +1,6 @@
 /* Values of any kind as arrays of a file: what onnxtool.h says at ox_values_write(). */
+#include "tensor/io/value_arrays.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,56 +8,47 @@
 
 enum { MOST_NESTING = 32 };
 
-struct arrays {
-    char **names;
-    const struct ox_tensor **tensors;
-    struct ox_tensor **made; /* of those, what stands for nothing */
-    size_t n, capacity;
-};
-
-static bool grow(struct arrays *a)
+static bool grow(struct ox_value_arrays *a)
 {
     size_t capacity = a->capacity ? 2 * a->capacity : 16;
     char **names = realloc(a->names, capacity * sizeof(*names));
     if (names)
         a->names = names;
-    const struct ox_tensor **tensors = realloc(a->tensors, capacity * sizeof(*tensors));
+    struct ox_tensor **tensors = realloc(a->tensors, capacity * sizeof(*tensors));
     if (tensors)
         a->tensors = tensors;
-    struct ox_tensor **made = realloc(a->made, capacity * sizeof(*made));
-    if (made)
-        a->made = made;
-    if (!names || !tensors || !made)
+    if (!names || !tensors)
         return false;
     a->capacity = capacity;
     return true;
 }
 
 /* tensor NULL: an empty array of the type `elem`. */
-static enum ox_status add(struct arrays *a, const char *name, const struct ox_tensor *tensor,
-                          enum ox_dtype elem, struct ox_error *err)
+static enum ox_status add(struct ox_value_arrays *a, const char *name,
+                          const struct ox_tensor *tensor, enum ox_dtype elem, struct ox_error *err)
 {
     static const int64_t none = 0;
-    struct ox_tensor *empty = NULL;
-    if (!tensor)
-        OX_TRY(ox_tensor_new(&empty, NULL, elem ? elem : OX_FLOAT32, 1, &none, err));
+    struct ox_tensor *held;
+    if (tensor)
+        held = ox_tensor_ref(tensor);
+    else
+        OX_TRY(ox_tensor_new(&held, NULL, elem ? elem : OX_FLOAT32, 1, &none, err));
     char *copy = a->n < a->capacity || grow(a) ? strdup(name) : NULL;
     if (!copy) {
-        ox_tensor_release(empty);
+        ox_tensor_release(held);
         return ox_no_memory(err);
     }
     a->names[a->n] = copy;
-    a->tensors[a->n] = tensor ? tensor : empty;
-    a->made[a->n++] = empty;
+    a->tensors[a->n++] = held;
     return OX_OK;
 }
 
-static enum ox_status spread(struct arrays *a, const struct ox_strbuf *name,
+static enum ox_status spread(struct ox_value_arrays *a, const struct ox_strbuf *name,
                              const struct ox_datum *value, unsigned depth, struct ox_error *err);
 
-static enum ox_status spread_as(struct arrays *a, const struct ox_strbuf *name, const char *suffix,
-                                const struct ox_datum *value, enum ox_dtype elem, unsigned depth,
-                                struct ox_error *err)
+static enum ox_status spread_as(struct ox_value_arrays *a, const struct ox_strbuf *name,
+                                const char *suffix, const struct ox_datum *value,
+                                enum ox_dtype elem, unsigned depth, struct ox_error *err)
 {
     struct ox_strbuf longer = {0};
     ox_strbuf_printf(&longer, "%s%s", name->data, suffix);
@@ -66,7 +59,7 @@ static enum ox_status spread_as(struct arrays *a, const struct ox_strbuf *name, 
     return status;
 }
 
-static enum ox_status spread(struct arrays *a, const struct ox_strbuf *name,
+static enum ox_status spread(struct ox_value_arrays *a, const struct ox_strbuf *name,
                              const struct ox_datum *value, unsigned depth, struct ox_error *err)
 {
     char index[32];
@@ -90,36 +83,53 @@ static enum ox_status spread(struct arrays *a, const struct ox_strbuf *name,
         OX_TRY(spread_as(a, name, ".keys", &keys, OX_UNDEFINED, depth, err));
         return spread_as(a, name, ".values", value->items[0], OX_UNDEFINED, depth, err);
     }
-    case OX_DATUM_SPARSE:
-        break;
+    case OX_DATUM_SPARSE: {
+        struct ox_datum values = {.kind = OX_DATUM_TENSOR, .tensor = value->tensor};
+        struct ox_datum indices = {.kind = OX_DATUM_TENSOR, .tensor = value->indices};
+        if (!a->with_sparse)
+            break;
+        OX_TRY(spread_as(a, name, ".values", &values, OX_UNDEFINED, depth, err));
+        return spread_as(a, name, ".indices", &indices, OX_UNDEFINED, depth, err);
+    }
     }
     return ox_fail(err, OX_UNSUPPORTED, "'%s' is a sparse tensor: write to a folder (DIR/)",
                    name->data);
 }
 
+enum ox_status ox_value_arrays_add(struct ox_value_arrays *arrays, const char *name,
+                                   const struct ox_datum *value, struct ox_error *err)
+{
+    struct ox_strbuf text = {0};
+    ox_strbuf_puts(&text, name);
+    enum ox_status status = text.failed ? ox_no_memory(err) : spread(arrays, &text, value, 0, err);
+    ox_strbuf_release(&text);
+    return status;
+}
+
+void ox_value_arrays_release(struct ox_value_arrays *arrays)
+{
+    for (size_t i = 0; i < arrays->n; i++) {
+        free(arrays->names[i]);
+        ox_tensor_release(arrays->tensors[i]);
+    }
+    free(arrays->names);
+    free(arrays->tensors);
+    *arrays = (struct ox_value_arrays){0};
+}
+
 enum ox_status ox_values_write(const char *path, size_t n, const char *const *names,
                                struct ox_datum *const *values, struct ox_error *err)
 {
-    struct arrays a = {0};
+    struct ox_value_arrays a = {0};
     enum ox_status status = OX_OK;
-    for (size_t i = 0; i < n && status == OX_OK; i++) {
-        struct ox_strbuf name = {0};
-        ox_strbuf_puts(&name, names[i]);
-        status = name.failed ? ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path)
-                             : spread(&a, &name, values[i], 0, err);
-        ox_strbuf_release(&name);
-    }
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        status = ox_value_arrays_add(&a, names[i], values[i], err);
     if (status == OX_OK)
-        status = ox_tensors_write(path, a.n, (const char *const *)a.names, a.tensors, err);
+        status = ox_tensors_write(path, a.n, (const char *const *)a.names,
+                                  (const struct ox_tensor *const *)a.tensors, err);
     else
         ox_fail_context(err, status, "%s", path);
-    for (size_t i = 0; i < a.n; i++) {
-        free(a.names[i]);
-        ox_tensor_release(a.made[i]);
-    }
-    free(a.names);
-    free(a.tensors);
-    free(a.made);
+    ox_value_arrays_release(&a);
     return status;
 }
 
