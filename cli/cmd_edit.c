@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "pairs.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -45,42 +45,19 @@ struct job {
 
 /* ---- What is asked for -------------------------------------------------------------------------------------------- */
 
-/* "OLD=NEW" each, in one block from malloc. */
-static enum ox_status read_pairs(struct cli *cli, const struct opt_strings *given,
-                                 const char *option, struct ox_relabel_pair **out)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < given->n; i++)
-        bytes += strlen(given->items[i]) + 1;
-    struct ox_relabel_pair *pairs = malloc((given->n + 1) * sizeof *pairs + bytes);
-    if (!pairs)
-        return cli_fail(cli, OX_NO_MEMORY, "out of memory");
-    *out = pairs;
-    char *text = (char *)(pairs + given->n + 1);
-    for (size_t i = 0; i < given->n; i++) {
-        strcpy(text, given->items[i]);
-        char *equals = strchr(text, '=');
-        if (!equals)
-            return cli_fail(cli, OX_USAGE, "edit: --%s takes %s, not '%s'", option,
-                            strcmp(option, "metadata") == 0 ? "KEY=VALUE" : "OLD=NEW", text);
-        *equals = '\0';
-        pairs[i] = (struct ox_relabel_pair){text, equals + 1};
-        text = equals + 1 + strlen(equals + 1) + 1;
-    }
-    return OX_OK;
-}
-
 static enum ox_status relabel(struct job *job)
 {
     const struct args *args = job->args;
     const struct opt_strings *const lists[] = {&args->rename, &args->rename_node, &args->rename_dim,
                                                &args->metadata};
     static const char *const names[] = {"rename", "rename-node", "rename-dim", "metadata"};
-    struct ox_relabel_pair *pairs[4] = {NULL};
+    enum { METADATA = 3, N_LISTS };
+    struct ox_name_pair *pairs[N_LISTS] = {NULL};
     struct ox_error err;
     enum ox_status status = OX_OK;
-    for (size_t i = 0; i < 4 && status == OX_OK; i++)
-        status = read_pairs(job->cli, lists[i], names[i], &pairs[i]);
+    for (size_t i = 0; i < N_LISTS && status == OX_OK; i++)
+        status = pairs_read(job->cli, lists[i], names[i], i == METADATA ? "KEY=VALUE" : "OLD=NEW",
+                            false, &pairs[i]);
     const struct ox_relabel_options with = {.prefix = args->prefix,
                                             .values = pairs[0],
                                             .n_values = args->rename.n,
@@ -88,14 +65,14 @@ static enum ox_status relabel(struct job *job)
                                             .n_nodes = args->rename_node.n,
                                             .dims = pairs[2],
                                             .n_dims = args->rename_dim.n,
-                                            .metadata = pairs[3],
+                                            .metadata = pairs[METADATA],
                                             .n_metadata = args->metadata.n,
                                             .ir_version = args->ir_version,
                                             .free_constants = args->free_constants};
     if (status == OX_OK &&
         (status = ox_relabel(&job->edited, job->model, &with, &job->told, &err)) != OX_OK)
         cli_error(job->cli, &err);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < N_LISTS; i++)
         free(pairs[i]);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "commas.h"
+#include "pairs.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -43,25 +44,7 @@ struct job {
 
 /* ---- What is asked for -------------------------------------------------------------------------------------------- */
 
-/* Pairs that point into copies of their texts. */
-static enum ox_status read_map(struct job *job, struct ox_merge_pair *pairs, char **copies)
-{
-    const struct opt_strings *map = &job->args->map;
-    for (size_t i = 0; i < map->n; i++) {
-        copies[i] = strdup(map->items[i]);
-        if (!copies[i])
-            return cli_fail(job->cli, OX_NO_MEMORY, "out of memory");
-        char *equals = strchr(copies[i], '=');
-        if (!equals || equals == copies[i] || !equals[1])
-            return cli_fail(job->cli, OX_USAGE, "merge: --map takes OUT=IN, not '%s'",
-                            map->items[i]);
-        *equals = '\0';
-        pairs[i] = (struct ox_merge_pair){copies[i], equals + 1};
-    }
-    return OX_OK;
-}
-
-static enum ox_status merge_with(struct job *job, const struct ox_merge_pair *pairs)
+static enum ox_status merge_with(struct job *job, const struct ox_name_pair *pairs)
 {
     const struct args *args = job->args;
     struct ox_error err;
@@ -86,18 +69,10 @@ static enum ox_status merge_with(struct job *job, const struct ox_merge_pair *pa
 
 static enum ox_status merge(struct job *job)
 {
-    const size_t n = job->args->map.n;
-    struct ox_merge_pair *pairs = calloc(n + 1, sizeof *pairs);
-    char **copies = calloc(n + 1, sizeof *copies);
-    enum ox_status status =
-        pairs && copies ? OX_OK : cli_fail(job->cli, OX_NO_MEMORY, "out of memory");
-    if (status == OX_OK)
-        status = read_map(job, pairs, copies);
+    struct ox_name_pair *pairs = NULL;
+    enum ox_status status = pairs_read(job->cli, &job->args->map, "map", "OUT=IN", true, &pairs);
     if (status == OX_OK)
         status = merge_with(job, pairs);
-    for (size_t i = 0; copies && i < n; i++)
-        free(copies[i]);
-    free((void *)copies);
     free(pairs);
     return status;
 }

@@ -1183,13 +1183,13 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
 
 /* ---- Merging ---------------------------------------------------------------------------------------------------- */
 
-struct ox_merge_pair {
-    const char *output; /* of the first model */
-    const char *input;  /* of the second: it becomes that output */
+/* An output of the first model, and the input of the second that it becomes. */
+struct ox_name_pair {
+    const char *from, *to;
 };
 
 struct ox_merge_options {
-    const struct ox_merge_pair
+    const struct ox_name_pair
         *pairs; /* n_pairs 0 and not apart: outputs and inputs of the same name, or the only two */
     size_t n_pairs;
     bool apart;                /* connect nothing but `pairs` */
@@ -1219,16 +1219,12 @@ enum ox_status ox_merge(struct ox_model **out, struct ox_model *a, struct ox_mod
 
 /* ---- Editing ---------------------------------------------------------------------------------------------------- */
 
-struct ox_relabel_pair {
-    const char *from, *to;
-};
-
 struct ox_relabel_options {
     const char *
         prefix; /* before the names of all values and nodes that `values` and `nodes` do not name; NULL */
-    const struct ox_relabel_pair *values, *nodes, *dims; /* old names and new ones */
+    const struct ox_name_pair *values, *nodes, *dims; /* old names and new ones */
     size_t n_values, n_nodes, n_dims;
-    const struct ox_relabel_pair *metadata; /* keys and values; an empty one takes the key out */
+    const struct ox_name_pair *metadata; /* keys and values; an empty one takes the key out */
     size_t n_metadata;
     int64_t ir_version;  /* 0: as it is */
     bool free_constants; /* initializers are no inputs: IR versions before 4 asked for that */

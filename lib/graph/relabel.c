@@ -21,7 +21,7 @@ static enum ox_status no_room(const struct relabel *r)
     return ox_fail(r->err, OX_NO_MEMORY, "%s: out of memory", r->from->path);
 }
 
-static const char *find_pair(const struct ox_relabel_pair *pairs, size_t n, const char *name)
+static const char *find_pair(const struct ox_name_pair *pairs, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(pairs[i].from, name) == 0)
@@ -38,7 +38,7 @@ static bool has_names(const struct ox_graph *graph)
 /* ---- Values and nodes --------------------------------------------------------------------------------------------- */
 
 static enum ox_status name_one(struct relabel *r, struct ox_names *names, const char *old,
-                               const struct ox_relabel_pair *pairs, size_t n_pairs, size_t *n)
+                               const struct ox_name_pair *pairs, size_t n_pairs, size_t *n)
 {
     const char *prefix = r->options->prefix;
     if (!*old || ox_names_find(names, old))
@@ -71,7 +71,7 @@ static enum ox_status name_all(struct relabel *r)
 
 /* What is asked for is there, and nothing else is called so then. */
 static enum ox_status check_names(struct relabel *r, const struct ox_names *names,
-                                  const struct ox_relabel_pair *pairs, size_t n, const char *what)
+                                  const struct ox_name_pair *pairs, size_t n, const char *what)
 {
     char shown[OX_SHOWN_BYTES];
     struct ox_names seen = {.n = 0};

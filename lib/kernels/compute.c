@@ -434,11 +434,14 @@ static void pool_sum(const struct ox_pool *p)
 
 static void filter(const struct ox_filter *f, size_t n, const float *x, float *y)
 {
-    for (size_t i = 0; i < n; i++) {
-        float sum = f->bias;
-        for (size_t t = 0; t < f->taps; t++)
-            sum += f->weights[t] * x[f->at[t] + i];
-        y[i] = sum;
+    for (size_t l = 0; l < f->lines; l++) {
+        const float *from = x + f->line[l];
+        for (size_t i = 0; i < n; i++) {
+            float sum = f->bias;
+            for (size_t t = 0; t < f->taps; t++)
+                sum += f->weights[t] * from[f->at[t] + i];
+            *y++ = sum;
+        }
     }
 }
 

@@ -183,8 +183,10 @@ static inline size_t ox_pool_plane_work(const struct ox_pool_plane *p)
     return p->ahead + p->band * p->in[1] + p->kernel[1] * p->step + 2 * OX_POOL_PLANE;
 }
 
-/* What a line of a plane is multiplied by: at[t] is the place of tap t, from the output's own on. */
+/* What lines of a plane are multiplied by, which begin at line[l]: at[t] is the place of tap t, from the output's own on. */
 struct ox_filter {
+    size_t lines;
+    const size_t *line;
     size_t taps;
     const float *weights;
     const size_t *at;
@@ -262,7 +264,7 @@ struct ox_compute {
     /* By whether the largest or the average is wanted; NULL: none. False, of the largest: of some window no number is larger than
      * -infinity; it is not said what `out` then holds. */
     bool (*pool_plane[2])(const struct ox_pool_plane *p, const float *in, float *out, float *work);
-    /* y[i] = bias + sum over t of weights[t] * x[at[t] + i], in the order of the taps, i < n. */
+    /* y[l * n + i] = bias + sum over t of weights[t] * x[line[l] + at[t] + i], in the order of the taps, i < n. */
     void (*filter)(const struct ox_filter *f, size_t n, const float *x, float *y);
     /* y[i * k + j] = sum over p < k of x[i * k + p] * w[p * k + j], in order; 2 <= k <= OX_SQUARE_MOST. NULL: none. */
     void (*square)(size_t rows, size_t k, const float *w, const float *x, float *y);

@@ -33,14 +33,15 @@ static void filter_lines(void *arg, size_t i, size_t slot)
     const struct ox_filter_conv *c = j->c;
     const size_t plane = i / j->tasks, own = plane % c->filters, first = i % j->tasks * j->lines;
     const size_t end = ox_least(first + j->lines, c->lines);
-    const struct ox_filter f = {.taps = c->taps,
+    const struct ox_filter f = {.lines = end - first,
+                                .line = c->line + first,
+                                .taps = c->taps,
                                 .weights = c->weights + own * c->taps,
                                 .at = c->tap,
                                 .bias = c->bias ? c->bias[own] : 0};
     const float *frame = c->frame(c->arg, plane, j->work + slot * j->slot);
     float *y = c->y + (plane * c->lines + first) * c->width;
-    for (size_t line = first; line < end; line++)
-        j->t->filter(&f, c->width, frame + c->line[line], y + (line - first) * c->width);
+    j->t->filter(&f, c->width, frame, y);
     if (!c->end || c->end->act == OX_ACT_NONE)
         return;
     struct ox_epilogue ends = *c->end;

@@ -403,23 +403,41 @@ static void distances(size_t rows, size_t n, size_t k, const float *x, const flo
 
 /* ---- Softmax and normalizations --------------------------------------------------------------------------------- */
 
-/* y = scale x + mask, and its largest. NaN comes back by the sum. */
-static float scale_and_mask(size_t n, const float *x, const float *mask, float scale, float *y)
+/* A row's last elements that fill no vector, or all of one that is shorter: a whole vector behind which the row ends, where it has so
+ * many. Part of a vector is not written where that can be helped: what is read around it next would have to wait for that. */
+static inline VF get_last(size_t n, const float *x)
 {
-    const VF s = v_set1(scale);
+    return n < VW ? v_load_n(x, n) : v_load(x + n - VW);
+}
+
+static inline void put_last(float *y, VF last, size_t n)
+{
+    if (n < VW)
+        v_store_n(y, last, n);
+    else
+        v_store(y + n - VW, last);
+}
+
+/* Of a last vector what no whole one before it has; n fills no whole vectors. */
+static inline VF own_of_last(size_t n, VF last, VF other)
+{
+    return n < VW ? v_first(n, last, other) : v_first(VW - n % VW, other, last);
+}
+
+/* y = scale x + mask, but for the last, and its largest. NaN comes back by the sum. */
+static float scale_and_mask(size_t n, const float *x, const float *mask, float scale, float *y,
+                            VF *last)
+{
+    const VF s = v_set1(scale), end = get_last(n, x);
+    *last = mask ? v_fma(s, end, get_last(n, mask)) : v_mul(s, end);
     VF most = v_set1(-INFINITY);
-    size_t i = 0;
-    for (; i + VW <= n; i += VW) {
+    for (size_t i = 0; i + VW <= n; i += VW) {
         VF v = mask ? v_fma(s, v_load(x + i), v_load(mask + i)) : v_mul(s, v_load(x + i));
         v_store(y + i, v);
         most = v_max(v, most);
     }
-    if (i < n) {
-        VF v = v_load_n(x + i, n - i);
-        v = mask ? v_fma(s, v, get(mask + i, n - i)) : v_mul(s, v);
-        put(y + i, v, n - i);
-        most = v_first(n - i, v_max(v, most), most);
-    }
+    if (n % VW)
+        most = own_of_last(n, v_max(*last, most), most);
     return v_most(most);
 }
 
@@ -433,8 +451,8 @@ static inline VF sum_abreast(const VF *r)
     return sum;
 }
 
-/* y = e^(x - most), and its sum. */
-static float exps(size_t n, const float *x, float most, float *y)
+/* y = e^(x - most), of the last in its place, and their sum. */
+static float exps(size_t n, const float *x, float most, float *y, VF *last)
 {
     const VF m = v_set1(most);
     VF e[EXPS_ABREAST], r[EXPS_ABREAST];
@@ -446,12 +464,17 @@ static float exps(size_t n, const float *x, float most, float *y)
         EXPS_EACH v_store(y + i + u * VW, e[u]);
         EXPS_EACH r[u] = v_add(r[u], e[u]);
     }
-    for (; i < n; i += VW) {
-        size_t left = n - i < VW ? n - i : VW;
-        e[0] = v_sub(get(x + i, left), m);
+    for (; i + VW <= n; i += VW) {
+        e[0] = v_sub(v_load(x + i), m);
         ROWS_EXPS(e, 1);
-        put(y + i, e[0], left);
-        r[0] = v_add(r[0], v_first(left, e[0], v_zero()));
+        v_store(y + i, e[0]);
+        r[0] = v_add(r[0], e[0]);
+    }
+    if (i < n) {
+        e[0] = v_sub(*last, m);
+        ROWS_EXPS(e, 1);
+        *last = e[0];
+        r[0] = v_add(r[0], own_of_last(n, e[0], v_zero()));
     }
     return v_sum(sum_abreast(r));
 }
@@ -459,8 +482,13 @@ static float exps(size_t n, const float *x, float most, float *y)
 static void softmax(size_t n, const float *x, const float *mask, float scale, float *y)
 {
     const bool bare = !mask && scale == 1;
-    float most = bare ? most_from(n, x, 0) : scale_and_mask(n, x, mask, scale, y);
-    unary_affine(n, y, y, 1 / exps(n, bare ? x : y, most, y), 0);
+    VF last = get_last(n, x);
+    const float most = bare ? most_from(n, x, 0) : scale_and_mask(n, x, mask, scale, y, &last);
+    const VF factor = v_set1(1 / exps(n, bare ? x : y, most, y, &last));
+    for (size_t i = 0; i + VW <= n; i += VW)
+        v_store(y + i, v_mul(v_load(y + i), factor));
+    if (n % VW)
+        put_last(y, v_mul(last, factor), n);
 }
 
 /* Of e^(x - most) the sum alone. */
@@ -484,11 +512,11 @@ static void log_softmax(size_t n, const float *x, float *y)
 {
     const float most = most_from(n, x, 0); /* NaN comes back by the sum */
     const VF m = v_set1(most), l = vm_log(v_set1(sum_of_exps(n, x, most)));
-    size_t i = 0;
-    for (; i + VW <= n; i += VW)
+    const VF last = v_sub(v_sub(get_last(n, x), m), l); /* y may be x */
+    for (size_t i = 0; i + VW <= n; i += VW)
         v_store(y + i, v_sub(v_sub(v_load(x + i), m), l));
-    if (i < n)
-        put(y + i, v_sub(v_sub(get(x + i, n - i), m), l), n - i);
+    if (n % VW)
+        put_last(y, last, n);
 }
 
 /* v = x + skip + bias into `to`; the sum of v, or of its squares. */

@@ -7,7 +7,7 @@
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 20, \"com.microsoft\" : 1]> "
 
 /* Elements of an input or output. */
-enum { MOST = 20000 };
+enum { MOST = 140000 };
 
 /* Runs it twice, as weights are packed in the first run. The first output goes to `out`, of MOST. Returns the multiply-adds that
  * the profile counts. */

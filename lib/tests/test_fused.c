@@ -187,6 +187,32 @@ START_TEST(convolutions_of_planes_to_one)
 }
 END_TEST
 
+/* Alone between planes: large maps, long lines, scales, and groups of pixels. */
+START_TEST(groups_of_planes)
+{
+    check_fused("g (float[1,13,101,103] x) => (float[A,B,C,D] y) { c = Conv <group = 13, "
+                "pads = [1,0,2,1]> (x, w0, w1) y = Relu(c) }",
+                LIST("13,1,3,3", "13"), DIMS(1, 13, 101, 103),
+                WANT({"FusedConv", 1}, {"Relu", 0}, {"Transpose", 0}));
+    check_fused("g (float[3,7,80,79] x) => (float[A,B,C,D] y) { y = Conv <group = 7, "
+                "strides = [2,2], pads = [1,1,1,1]> (x, w0, w1) }",
+                LIST("7,1,3,3", "7"), DIMS(3, 7, 80, 79), WANT({"FusedConv", 1}, {"Transpose", 0}));
+    check_fused("g (float[2,6,211] x) => (float[A,B,C] y) { y = Conv <group = 6, "
+                "dilations = [2], pads = [3,1]> (x, w0) }",
+                LIST("6,1,5"), DIMS(2, 6, 211), WANT({"FusedConv", 1}, {"Transpose", 0}));
+    check_fused("g (float[2,9,5,7] x) => (float[A,B,C,D] y) { c = Conv <group = 9> (x, w0, w1) "
+                "y = Sigmoid(c) }",
+                LIST("9,1,1,1", "9"), DIMS(2, 9, 5, 7), WANT({"FusedConv", 1}, {"Transpose", 0}));
+    check_fused("g (float[2,15,23,29] x) => (float[A,B,C,D] y) { c = Conv <group = 3> (x, w0, w1) "
+                "y = Relu(c) }",
+                LIST("27,5,1,1", "27"), DIMS(2, 15, 23, 29),
+                WANT({"FusedConv", 1}, {"Relu", 0}, {"Transpose", 0}));
+    check_fused("g (float[1,8,9,10] x) => (float[A,B,C,D] y) { y = Conv <group = 8, "
+                "pads = [1,1,1,1]> (x, w0) }",
+                LIST("8,1,3,3"), DIMS(1, 8, 9, 10), WANT({"FusedConv", 1}, {"Transpose", 0}));
+}
+END_TEST
+
 START_TEST(what_would_change_the_meaning_is_left_alone)
 {
     /* The convolution's result is an output; the addend broadcasts; the pad is no zero. */
@@ -408,6 +434,7 @@ int main(void)
     tcase_add_test(all, weights_that_vary);
     tcase_add_test(all, pointwise_convolutions_of_planes);
     tcase_add_test(all, convolutions_of_planes_to_one);
+    tcase_add_test(all, groups_of_planes);
     tcase_add_test(all, what_would_change_the_meaning_is_left_alone);
     tcase_add_test(all, large_blocks_around_depthwise_run_in_strips);
     tcase_add_test(all, transposed_convolutions_take_in_what_follows);

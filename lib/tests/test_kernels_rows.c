@@ -305,6 +305,20 @@ START_TEST(softmax_agrees_with_plain_c)
         for (size_t i = 0; i < n; i++)
             check_near("log softmax", n, (double)y[i], (double)want[i], 1e-5);
         ck_assert(y[n] == 77);
+        for (int log = 0; log < 2; log++) { /* in place */
+            float own[302];
+            memcpy(own, x, sizeof x);
+            own[n] = own[n + 1] = 77;
+            if (log) {
+                t->log_softmax(n, own, own);
+                t->log_softmax(n, x, y);
+            } else {
+                t->softmax(n, own, NULL, 1, own);
+                t->softmax(n, x, NULL, 1, y);
+            }
+            ck_assert_mem_eq(own, y, n * sizeof *y);
+            ck_assert(own[n] == 77 && own[n + 1] == 77);
+        }
     }
     x[3] = NAN;
     t->softmax(20, x, NULL, 1, y);

@@ -60,7 +60,7 @@ START_TEST(typed_numbers_stay_under_another_name)
         "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) "
         "<float[2] w = {3, 4}, int64[1] e = {300}> { z = Add(x, w) y = Expand(z, e) }";
     open_texts(MODEL, MODEL);
-    merge(&(struct ox_merge_options){.pairs = &(struct ox_merge_pair){"y", "x"}, .n_pairs = 1});
+    merge(&(struct ox_merge_options){.pairs = &(struct ox_name_pair){"y", "x"}, .n_pairs = 1});
     struct ox_tensor *tensor;
     ck_assert_int_eq(ox_stored_load(whole, initializer("b/w"), &tensor, &err), OX_OK);
     ck_assert_double_eq(ox_tensor_element(tensor, 1), 4);
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(memory_that_runs_out_is_told)
 {
     open_texts(NEGATE, NEGATE);
-    const struct ox_merge_options with = {.pairs = &(struct ox_merge_pair){"y", "x"}, .n_pairs = 1};
+    const struct ox_merge_options with = {.pairs = &(struct ox_name_pair){"y", "x"}, .n_pairs = 1};
     const uint64_t before = atomic_load(&env->budget.used);
     for (uint64_t more = 0;; more += 1 << 12) {
         env->budget.limit = before + more;

@@ -138,14 +138,14 @@ static enum ox_status feed(struct ox_merger *m, const struct ox_value *from, siz
     return check_types(m, from, to);
 }
 
-static enum ox_status connect_pair(struct ox_merger *m, const struct ox_merge_pair *pair)
+static enum ox_status connect_pair(struct ox_merger *m, const struct ox_name_pair *pair)
 {
     struct ports outputs = outputs_of(m, 0), inputs = inputs_of(m, 1);
-    size_t out = find_port(outputs, pair->output), in = find_port(inputs, pair->input);
+    size_t out = find_port(outputs, pair->from), in = find_port(inputs, pair->to);
     if (out == outputs.n)
-        OX_TRY(unknown_port(m, 0, "output", outputs, pair->output));
+        OX_TRY(unknown_port(m, 0, "output", outputs, pair->from));
     if (in == inputs.n)
-        OX_TRY(unknown_port(m, 1, "input", inputs, pair->input));
+        OX_TRY(unknown_port(m, 1, "input", inputs, pair->to));
     if (out == outputs.n || in == inputs.n)
         return OX_OK;
     m->used[out] = true;
@@ -179,13 +179,13 @@ static enum ox_status connect_alike(struct ox_merger *m)
         n_required += !m->feeds[i].from;
         required = m->feeds[i].from ? required : i;
         if (*name && !m->feeds[i].from && find_port(outputs, name) < outputs.n)
-            OX_TRY(connect_pair(m, &(struct ox_merge_pair){name, name}));
+            OX_TRY(connect_pair(m, &(struct ox_name_pair){name, name}));
     }
     if (m->report->n_connected)
         return OX_OK;
     if (outputs.n == 1 && n_required == 1)
         return connect_pair(
-            m, &(struct ox_merge_pair){outputs.values[0]->name, inputs.values[required]->name});
+            m, &(struct ox_name_pair){outputs.values[0]->name, inputs.values[required]->name});
     struct ox_strbuf a = {0}, b = {0};
     list_ports(&a, outputs);
     list_ports(&b, inputs);

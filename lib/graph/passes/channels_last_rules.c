@@ -57,29 +57,35 @@ static bool move_through(struct ox_twins *l, struct ox_node *node)
 
 /* ---- Convolution ------------------------------------------------------------------------------------------------ */
 
-/* Whether a convolution stands alone between planes that has a filter for each of a few, or makes one plane, or is pointwise and has as
- * many outputs as inputs or more: how it goes is decided by how many pixels there are then. */
+/* Whether a convolution stands alone between planes that has a small filter for each, or any for each of a few, or makes one plane, or is
+ * pointwise and has as many outputs as inputs or more: how it goes is decided by how many pixels there are then. */
 static bool stays_in_planes(struct ox_twins *l, const struct ox_node *node,
                             const struct ox_stored *weights)
 {
-    enum { FEW_FILTERS = 4 };
+    enum { FEW_FILTERS = 4, SMALL = 9 };
+    const int64_t groups = ox_attr_int(node, "group", 1);
     size_t n_strides, n_pads;
     const int64_t *strides = ox_attr_ints(node, "strides", &n_strides);
     const int64_t *pads = ox_attr_ints(node, "pads", &n_pads);
     if (ox_attr_int(node, "transposed", 0) || ox_twins_is_last(l, node->inputs[0]) ||
         ox_rw_n_uses(l->rw, node->outputs[0]) > 0)
         return false;
-    if (weights->dims[0] == 1 || (weights->dims[1] == 1 && weights->dims[0] <= FEW_FILTERS &&
-                                  ox_attr_int(node, "group", 1) == weights->dims[0]))
-        return true;
-    bool plain = ox_attr_int(node, "group", 1) == 1;
-    for (unsigned d = 2; d < weights->rank; d++)
+    bool plain = groups > 0, small = weights->rank < 5;
+    int64_t taps = 1;
+    for (unsigned d = 2; d < weights->rank; d++) {
         plain = plain && weights->dims[d] == 1;
+        small = small && weights->dims[d] <= SMALL;
+        taps *= small ? weights->dims[d] : 1;
+    }
+    small = small && taps <= SMALL;
+    if (weights->dims[0] == 1 ||
+        (weights->dims[1] == 1 && weights->dims[0] == groups && (small || groups <= FEW_FILTERS)))
+        return true;
     for (size_t i = 0; strides && i < n_strides; i++)
         plain = plain && strides[i] == 1;
     for (size_t i = 0; pads && i < n_pads; i++)
         plain = plain && pads[i] == 0;
-    return plain && weights->dims[1] <= weights->dims[0];
+    return plain && weights->dims[1] <= weights->dims[0] / groups;
 }
 
 static bool convert_conv(struct ox_twins *l, struct ox_node *node)

@@ -57,7 +57,7 @@ void ox_compute_avx512(struct ox_compute *t)
         t->strided_transforms = 20;
         t->one_stream = 3;
         t->late_depth = 64; /* L2 of 1 MB; Intel's has 2 */
-    } else { /* products are quicker, the rest is not */
+    } else {                /* products are quicker, the rest is not */
         t->late_weights[0] = 270;
         t->late_weights[1] = 400;
         t->strided_transforms = 55;

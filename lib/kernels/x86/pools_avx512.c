@@ -76,8 +76,8 @@ static inline __attribute__((always_inline)) void upright_rows(const struct ox_p
     }
 }
 
-/* n columns of rows of outputs become outputs, each divided by its count of taps. What it gives holds minus infinity where some largest
- * is that. */
+/* n columns of rows of outputs become outputs, each divided by its count of taps, unless that is NULL. What it gives holds minus infinity
+ * where some largest is that. */
 static inline __attribute__((always_inline)) __m512 along(const struct ox_pool_plane *p, size_t n,
                                                           const float *in, const float *counts,
                                                           float *out, const bool max,
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) __m512 along(const struct ox_pool_p
         if (outputs < WIDTH)
             x = _mm512_maskz_compress_ps(some, x);
         const __mmask16 made = (__mmask16)((1u << outputs) - 1);
-        if (!max) {
+        if (counts) {
             x = _mm512_div_ps(x, _mm512_maskz_loadu_ps(made, counts));
             counts += outputs;
         }
@@ -112,17 +112,30 @@ static inline __attribute__((always_inline)) __m512 along(const struct ox_pool_p
     return least;
 }
 
+static void divide(size_t n, const float *by, float *x)
+{
+    for (size_t i = 0; i < n; i += WIDTH) {
+        const __mmask16 some = (__mmask16)((1u << ox_least(n - i, WIDTH)) - 1);
+        const __m512 y = _mm512_maskz_loadu_ps(some, x + i);
+        _mm512_mask_storeu_ps(x + i, some, _mm512_div_ps(y, _mm512_maskz_loadu_ps(some, by + i)));
+    }
+}
+
 static inline __attribute__((always_inline)) bool plane(const struct ox_pool_plane *p,
                                                         const float *in, float *out, float *work,
                                                         const bool max, const size_t kernel)
 {
     __m512 least = _mm512_set1_ps(INFINITY);
     float *rows = work + p->ahead;
+    const bool gaps = 3 * p->out[1] <= 2 * p->in[1]; /* then outputs are divided side by side */
     for (size_t y = 0; y < p->out[0]; y += p->band) {
         const size_t end = ox_least(y + p->band, p->out[0]), done = y * p->out[1];
         upright_rows(p, in, y, end, rows, max);
-        least = _mm512_min_ps(least, along(p, (end - y) * p->in[1], work,
-                                           max ? NULL : p->counts + done, out + done, max, kernel));
+        const float *counts = max ? NULL : p->counts + done;
+        least = _mm512_min_ps(least, along(p, (end - y) * p->in[1], work, gaps ? NULL : counts,
+                                           out + done, max, kernel));
+        if (!max && gaps)
+            divide((end - y) * p->out[1], counts, out + done);
     }
     return !max || !_mm512_cmp_ps_mask(least, _mm512_set1_ps(-INFINITY), _CMP_EQ_OQ);
 }

@@ -109,8 +109,8 @@ static void copy_plane(const struct padded *p, const float *x, float *y)
         size_t rest = line, at = 0, step = width;
         bool inside = true;
         for (unsigned d = last; d-- > 0;) {
-            const size_t place = rest % (size_t)w->in[d] + (size_t)w->before[d];
-            rest /= (size_t)w->in[d];
+            const size_t place = (d ? rest % (size_t)w->in[d] : rest) + (size_t)w->before[d];
+            rest = d ? rest / (size_t)w->in[d] : 0;
             inside &= place < p->dims[d];
             at += place * step;
             step *= p->dims[d];

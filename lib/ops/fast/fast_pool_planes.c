@@ -11,24 +11,27 @@ bool ox_pool_has_planes(const struct ox_pools *p)
            (x->out - 1) * x->stride < x->in;
 }
 
-/* Lanes of OX_POOL_PLANE columns from `first` on, of rows that follow one another: where a window is made; or that have tap number q. */
-static uint16_t lanes_kept(const struct ox_pool_axis *x, size_t first)
+/* Lanes of OX_POOL_PLANE columns, the first of which is number `at` of a row, of rows that follow one another: where a window is made; or
+ * that have a tap so many columns further on. */
+static uint16_t lanes_kept(const struct ox_pool_axis *x, size_t at)
 {
     uint16_t lanes = 0;
     for (size_t i = 0; i < OX_POOL_PLANE; i++) {
-        const size_t at = (first + i) % x->in;
         if (at % x->stride == 0 && at / x->stride < x->out)
             lanes |= (uint16_t)(1u << i);
+        at = at + 1 < x->in ? at + 1 : 0;
     }
     return lanes;
 }
 
-static uint16_t lanes_of_tap(const struct ox_pool_axis *x, size_t first, size_t q)
+static uint16_t lanes_of_tap(const struct ox_pool_axis *x, size_t at, size_t further)
 {
     uint16_t lanes = 0;
-    for (size_t i = 0; i < OX_POOL_PLANE; i++)
-        if ((first + i) % x->in + q * x->dilation - x->before < x->in) /* wraps before the row */
+    for (size_t i = 0; i < OX_POOL_PLANE; i++) {
+        if (at + further < x->in) /* wraps before the row */
             lanes |= (uint16_t)(1u << i);
+        at = at + 1 < x->in ? at + 1 : 0;
+    }
     return lanes;
 }
 
@@ -54,9 +57,10 @@ enum ox_status ox_pool_plane_init(struct ox_run *r, const struct ox_pools *p,
         return OX_NO_MEMORY;
     uint16_t *kept = taps + parts * x->kernel;
     for (size_t i = 0; i < parts; i++) {
-        kept[i] = lanes_kept(x, i * OX_POOL_PLANE);
+        const size_t at = i * OX_POOL_PLANE % x->in;
+        kept[i] = lanes_kept(x, at);
         for (size_t q = 0; q < x->kernel; q++)
-            taps[i * x->kernel + q] = lanes_of_tap(x, i * OX_POOL_PLANE, q);
+            taps[i * x->kernel + q] = lanes_of_tap(x, at, q * x->dilation - x->before);
     }
     *plane = (struct ox_pool_plane){.in = {y->in, x->in},
                                     .out = {y->out, x->out},

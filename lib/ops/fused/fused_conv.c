@@ -203,29 +203,46 @@ static bool reads_in_place(const struct ox_conv *c)
     return true;
 }
 
-/* Whether each of a few planes, which fill no vector, has a filter of its own, or all make one plane, of long lines then; sums that are too
- * long for one chain lose digits. */
-static bool is_filters(const struct ox_compute *t, const struct ox_conv *c)
+/* Whether planes that each have a filter of their own are summed as they lie: a few, which fill no vector; where nothing is summed; by few
+ * taps along lines so long, of maps that are too large to be turned where they are near. */
+static bool is_depthwise(const struct job *job)
 {
-    enum { FEW = 4, WIDE = 14, LONG = 32 };
-    return (c->groups == c->in_channels && c->groups == c->out_channels && c->groups <= FEW &&
-            c->out[1] >= WIDE) ||
-           (c->out_channels == 1 && c->in_channels * c->kernel[0] * c->kernel[1] <= t->depth_most &&
-            (reads_in_place(c) ? c->out[0] : 1) * c->out[1] >= LONG);
+    enum { FEW = 4, WIDE = 14, SMALL = 9, LONG = 56, LONG_ALONE = 200, LARGE = 1 << 17 };
+    const struct ox_conv *c = &job->c;
+    if (c->groups != c->in_channels || c->groups != c->out_channels)
+        return false;
+    if (c->groups <= FEW && c->out[1] >= WIDE)
+        return true;
+    if (reads_in_place(c))
+        return c->out[0] * c->out[1] >= WIDE;
+    const double floats =
+        (double)job->images * (double)c->in_channels * (double)c->in[0] * (double)c->in[1];
+    return c->kernel[0] * c->kernel[1] <= SMALL &&
+           (c->in[0] == 1 ? c->in[1] >= LONG_ALONE : c->in[1] >= LONG && floats >= LARGE);
 }
 
-/* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none. Few would
- * leave tiles of planes half empty; weights that vary are read as they are, though, where they would have to be packed. */
+/* Whether all planes make one, of long lines; sums that are too long for one chain lose digits. */
+static bool makes_one(const struct ox_compute *t, const struct ox_conv *c)
+{
+    enum { LONG = 32 };
+    return c->out_channels == 1 && c->in_channels * c->kernel[0] * c->kernel[1] <= t->depth_most &&
+           (reads_in_place(c) ? c->out[0] : 1) * c->out[1] >= LONG;
+}
+
+/* Many pixels are more work to turn than to gather: all that each reads, where it has fewer taps than channels, or none; groups of a few
+ * outputs are summed faster side by side. Few pixels would leave tiles of planes half empty; weights that vary are read as they are,
+ * though, where they would have to be packed. */
 static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool constant)
 {
-    enum { MANY = 512 };
+    enum { MANY = 512, ROWS = 8 };
     const struct ox_conv *c = &job->c;
     const bool many = c->out[0] * c->out[1] >= MANY;
+    const bool rows = c->groups == 1 || c->out_channels >= ROWS * c->groups;
     const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
     return !job->in_last && !job->out_last && !c->transposed && c->in_channels > 0 &&
            !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
-           (is_filters(job->table, c) ||
-            (c->groups == 1 && ((many && reads_in_place(c)) || (few_taps && (many || !constant)))));
+           (is_depthwise(job) || makes_one(job->table, c) || (many && rows && reads_in_place(c)) ||
+            (c->groups == 1 && few_taps && (many || !constant)));
 }
 
 /* The weights of the convolution over two axes. */
