@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pairs.h"
+#include "name_pairs.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -56,8 +56,8 @@ static enum ox_status relabel(struct job *job)
     struct ox_error err;
     enum ox_status status = OX_OK;
     for (size_t i = 0; i < N_LISTS && status == OX_OK; i++)
-        status = pairs_read(job->cli, lists[i], names[i], i == METADATA ? "KEY=VALUE" : "OLD=NEW",
-                            false, &pairs[i]);
+        status = name_pairs_read(job->cli, lists[i], names[i],
+                                 i == METADATA ? "KEY=VALUE" : "OLD=NEW", false, &pairs[i]);
     const struct ox_relabel_options with = {.prefix = args->prefix,
                                             .values = pairs[0],
                                             .n_values = args->rename.n,

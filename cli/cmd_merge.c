@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "commas.h"
-#include "pairs.h"
+#include "name_pairs.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -70,7 +70,8 @@ static enum ox_status merge_with(struct job *job, const struct ox_name_pair *pai
 static enum ox_status merge(struct job *job)
 {
     struct ox_name_pair *pairs = NULL;
-    enum ox_status status = pairs_read(job->cli, &job->args->map, "map", "OUT=IN", true, &pairs);
+    enum ox_status status =
+        name_pairs_read(job->cli, &job->args->map, "map", "OUT=IN", true, &pairs);
     if (status == OX_OK)
         status = merge_with(job, pairs);
     free(pairs);

@@ -1,10 +1,10 @@
-#include "pairs.h"
+#include "name_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum ox_status pairs_read(struct cli *cli, const struct opt_strings *given, const char *name,
-                          const char *form, bool needs_both, struct ox_name_pair **out)
+enum ox_status name_pairs_read(struct cli *cli, const struct opt_strings *given, const char *name,
+                               const char *form, bool needs_both, struct ox_name_pair **out)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < given->n; i++)
