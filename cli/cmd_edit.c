@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "name_pairs.h"
 
@@ -80,24 +79,15 @@ static enum ox_status relabel(struct job *job)
 static enum ox_status insert(struct job *job)
 {
     const struct opt_strings *given = &job->args->insert;
-    struct ox_error err = {0};
-    enum ox_status status = OX_OK;
+    struct ox_name_pair *pairs = NULL;
+    struct ox_error err;
+    enum ox_status status = name_pairs_read(job->cli, given, "insert", "VALUE=WHAT", false, &pairs);
     for (size_t i = 0; i < given->n && status == OX_OK; i++) {
-        char *text = strdup(given->items[i]);
-        char *equals = text ? strchr(text, '=') : NULL;
-        if (!text)
-            return cli_fail(job->cli, OX_NO_MEMORY, "out of memory");
-        if (equals) {
-            *equals = '\0';
-            status = ox_insert(job->edited, text, equals + 1, &err);
-            if (status != OX_OK)
-                cli_error(job->cli, &err);
-        } else {
-            status =
-                cli_fail(job->cli, OX_USAGE, "edit: --insert takes VALUE=WHAT, not '%s'", text);
-        }
-        free(text);
+        status = ox_insert(job->edited, pairs[i].from, pairs[i].to, &err);
+        if (status != OX_OK)
+            cli_error(job->cli, &err);
     }
+    free(pairs);
     return status;
 }
 
