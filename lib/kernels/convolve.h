@@ -49,7 +49,8 @@ struct ox_conv {
 /* Floats (bytes, where elements are such) from image to image. */
 static inline size_t ox_conv_in_batch(const struct ox_conv *c)
 {
-    return c->in_batch ? c->in_batch : c->in[0] * c->in[1] * c->in_pixel;
+    const size_t pixel = c->planar ? c->in_channels : c->in_pixel;
+    return c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel;
 }
 
 static inline size_t ox_conv_out_batch(const struct ox_conv *c)

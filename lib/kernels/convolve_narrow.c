@@ -324,7 +324,7 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     size_t abreast, const float *packed, const float *in, float *out,
                     const struct ox_epilogue *end, float *work)
 {
-    const size_t all = c->batch * c->out[0], pixel = c->planar ? c->in_channels : c->in_pixel;
+    const size_t all = c->batch * c->out[0];
     if (all == 0 || c->out[1] == 0 || c->out_channels == 0)
         return;
     struct job j = {.t = t,
@@ -334,7 +334,7 @@ void ox_conv_narrow(const struct ox_compute *t, struct ox_env *env, const struct
                     .out = out,
                     .work = work,
                     .end = end,
-                    .in_batch = c->in_batch ? c->in_batch : c->in[0] * c->in[1] * pixel,
+                    .in_batch = ox_conv_in_batch(c),
                     .out_batch = ox_conv_out_batch(c),
                     .abreast = abreast};
     if (!lay_out(&j, ox_slots(env)))

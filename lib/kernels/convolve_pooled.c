@@ -104,8 +104,7 @@ static void run_task(void *arg, size_t i, size_t slot)
     const struct job *j = arg;
     const size_t image = i / j->parts, from = i % j->parts * j->part_rows;
     const size_t to = ox_least(from + j->part_rows, j->p->out[0]);
-    const size_t pixel = j->c->planar ? j->c->in_channels : j->c->in_pixel;
-    const size_t in_image = j->c->in_batch ? j->c->in_batch : j->c->in[0] * j->c->in[1] * pixel;
+    const float *const in = j->in + image * ox_conv_in_batch(j->c);
     float *const lines = j->work + slot * j->slot, *const own = lines + j->lines;
     size_t have = 0, held = 0; /* the last line made, and the first in `lines` */
     for (size_t y = from, end, first, last; y < to; y = end) {
@@ -118,7 +117,7 @@ static void run_task(void *arg, size_t i, size_t slot)
         const size_t begin = have > first ? have : first;
         if (last > begin) {
             const struct ox_conv s = lines_of(j->c, begin, last - begin);
-            ox_conv_run(j->t, NULL, OX_CONV_PADDED, &s, j->packed, j->in + image * in_image,
+            ox_conv_run(j->t, NULL, OX_CONV_PADDED, &s, j->packed, in,
                         lines + (begin - first) * j->line, j->end, own);
         }
         have = last > have ? last : have;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
+
 /* ---- Names -------------------------------------------------------------------------------------------------------- */
 
 void ox_names_release(struct ox_names *names)
@@ -22,15 +24,11 @@ const char *ox_names_find(const struct ox_names *names, const char *name)
 bool ox_names_add(struct ox_names *names, const char *name, const char *to)
 {
     uint32_t index = (uint32_t)names->n;
+    void *to_all = (void *)names->to;
     bool is_new;
-    if (names->n == names->cap) {
-        size_t cap = names->cap ? names->cap * 2 : 64;
-        const char **more = realloc((void *)names->to, cap * sizeof(*more));
-        if (!more)
-            return false;
-        names->to = more;
-        names->cap = cap;
-    }
+    if (!ox_grow(&to_all, &names->cap, names->n, sizeof *names->to))
+        return false;
+    names->to = to_all;
     if (!ox_strmap_add(&names->map, name, strlen(name), &index, &is_new))
         return false;
     if (is_new)

@@ -2,6 +2,7 @@
  * over time, of heads over maps of several sizes. */
 #include <stdlib.h>
 
+#include "common/grow.h"
 #include "model/value.h"
 #include "runtime/runtime.h"
 
@@ -19,15 +20,10 @@ static bool make_key(struct ox_strbuf *text, const struct ox_run *r, const void 
 
 static struct ox_shared_state *add(struct ox_session *session, const struct ox_strbuf *text)
 {
-    if (session->n_kept == session->cap_kept) {
-        const size_t cap = session->cap_kept ? session->cap_kept * 2 : 16;
-        struct ox_shared_state **more =
-            realloc(session->kept, cap * sizeof(struct ox_shared_state *));
-        if (!more)
-            return NULL;
-        session->kept = more;
-        session->cap_kept = cap;
-    }
+    void *list = session->kept;
+    if (!ox_grow(&list, &session->cap_kept, session->n_kept, sizeof(struct ox_shared_state *)))
+        return NULL;
+    session->kept = list;
     struct ox_shared_state *kept = ox_arena_alloc(&session->arena, sizeof *kept);
     const char *stays = ox_arena_strndup(&session->arena, text->data, text->len);
     uint32_t index = (uint32_t)session->n_kept;
