@@ -1,4 +1,4 @@
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 
 #include <stdlib.h>
 

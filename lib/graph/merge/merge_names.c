@@ -2,7 +2,7 @@
  * something of the other model gets a prefix of its own. */
 #include <string.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 
 struct naming {
     struct ox_merger *m;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph/convert/convert.h"
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 #include "model/lift.h"
 #include "schema/schema.h"
 

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 
 enum ox_status ox_merge_no_room(const struct ox_merger *m)
 {

@@ -1,7 +1,7 @@
 /* Two models made one: the steps that the files of this folder share. Names are told apart first, then messages are put together
  * under these names and lifted. */
-#ifndef OX_GRAPH_MERGE_H
-#define OX_GRAPH_MERGE_H
+#ifndef OX_GRAPH_MERGER_H
+#define OX_GRAPH_MERGER_H
 
 #include "model/model.h"
 #include "model/names.h"
