@@ -1181,6 +1181,48 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
                           const char *const *inputs, size_t n_inputs, const char *const *outputs,
                           size_t n_outputs, struct ox_error *err);
 
+/* ---- Reducing --------------------------------------------------------------------------------------------------- */
+
+enum ox_verdict {
+    OX_PASSES, /* what is looked for does not show */
+    OX_FAILS,  /* it does */
+    OX_STOP    /* that is enough: the smallest so far is the result */
+};
+
+struct ox_reduce_options {
+    /* What a part of the model does. It may be saved, but neither changed nor kept. Any status but OX_OK ends the search. */
+    enum ox_status (*check)(void *arg, struct ox_model *part, enum ox_verdict *verdict,
+                            struct ox_error *err);
+    /* Fills `values` (of names of the main graph, NULL before) with what one run of that model makes of them, as far as it can: each
+     * the caller's to release. NULL: what is cut off becomes inputs alone. */
+    enum ox_status (*record)(void *arg, struct ox_model *model, const char *const *names, size_t n,
+                             struct ox_datum **values, struct ox_error *err);
+    void *arg;
+    bool constants_alone; /* the model's own inputs are all: what is cut off becomes constants */
+};
+
+struct ox_reduced {
+    size_t n_checks;                /* that were made */
+    size_t n_spared;                /* parts that were known, or are no valid model */
+    size_t n_nodes_before, n_nodes; /* those in subgraphs and functions included, constants not */
+    size_t n_constants;             /* values that were recorded */
+    bool whole;                     /* nothing stopped it: no single node can go */
+};
+
+struct ox_reduction;
+/* The smallest part of a model that still fails, found by halving where that leads on, else step by step: of its outputs those that
+ * are needed, up to the first value that fails; then from where; then without any nodes in between; functions and the bodies of If, Loop and
+ * Scan put where they are used. What enters a part becomes an input, where that will not do a constant. Parts are valid models, if the
+ * whole is one, and the same question is asked but once. The model is sorted (ox_model_sort()), stays as it is and must outlive the result.
+ * OX_NEGATIVE: the whole does not fail. *told is set in any case. */
+enum ox_status ox_reduce(struct ox_reduction **out, struct ox_model *model,
+                         const struct ox_reduce_options *options, struct ox_reduced *told,
+                         struct ox_error *err);
+
+/* Good until the release. */
+struct ox_model *ox_reduction_model(const struct ox_reduction *reduction);
+void ox_reduction_release(struct ox_reduction *reduction);
+
 /* ---- Merging ---------------------------------------------------------------------------------------------------- */
 
 /* An output of the first model, and the input of the second that it becomes. */
