@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/splice.h"
+#include "model/value.h"
 
 /* ---- Entering and leaving a graph ------------------------------------------------------------------------------- */
 
@@ -74,19 +75,20 @@ static void unlink_use(struct ox_rewrite *rw, const struct ox_value *value,
     }
 }
 
-/* Values of the graph that subgraphs capture. */
+/* Values of the graph that subgraphs capture: those of its nodes, and of the main one a training algorithm too. */
 static void pin_captured(struct ox_rewrite *rw)
 {
     const struct ox_model *model = rw->model;
-    for (size_t g = 0; g < model->n_graphs; g++) {
+    for (size_t i = 0; i < rw->graph->n_nodes; i++) {
+        struct ox_captures at = {.node = rw->graph->nodes[i]};
+        for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
+            rw->pinned[outer->id] = true;
+    }
+    for (size_t g = 0; rw->graph == model->graph && g < model->n_graphs; g++) {
         const struct ox_graph *inner = model->graphs[g];
-        if (inner == rw->graph || !inner->scope)
-            continue;
-        for (size_t v = 0; v < inner->n_values; v++) {
-            const struct ox_value *value = inner->values[v]->outer;
-            if (value && value->graph == rw->graph)
-                rw->pinned[value->id] = true;
-        }
+        for (size_t v = 0; !inner->parent && inner->scope == rw->graph && v < inner->n_values; v++)
+            if (inner->values[v]->outer)
+                rw->pinned[inner->values[v]->outer->id] = true;
     }
 }
 
