@@ -75,23 +75,6 @@ static void unlink_use(struct ox_rewrite *rw, const struct ox_value *value,
     }
 }
 
-/* Values of the graph that subgraphs capture: those of its nodes, and of the main one a training algorithm too. */
-static void pin_captured(struct ox_rewrite *rw)
-{
-    const struct ox_model *model = rw->model;
-    for (size_t i = 0; i < rw->graph->n_nodes; i++) {
-        struct ox_captures at = {.node = rw->graph->nodes[i]};
-        for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
-            rw->pinned[outer->id] = true;
-    }
-    for (size_t g = 0; rw->graph == model->graph && g < model->n_graphs; g++) {
-        const struct ox_graph *inner = model->graphs[g];
-        for (size_t v = 0; !inner->parent && inner->scope == rw->graph && v < inner->n_values; v++)
-            if (inner->values[v]->outer)
-                rw->pinned[inner->values[v]->outer->id] = true;
-    }
-}
-
 static bool is_kept(const struct ox_rewrite *rw, const char *name)
 {
     const size_t n = strlen(name);
@@ -117,7 +100,7 @@ bool ox_rw_enter(struct ox_rewrite *rw, struct ox_graph *graph)
     for (size_t i = 0; is_main && i < graph->n_values; i++)
         if (rw->kept.n && is_kept(rw, graph->values[i]->name))
             rw->pinned[i] = true;
-    pin_captured(rw);
+    ox_captures_mark(graph, rw->pinned);
     return !rw->failed;
 }
 
