@@ -236,6 +236,48 @@ START_TEST(scatter_adds_rows_of_one_index)
 }
 END_TEST
 
+/* More elements than places are found for at a time, along each axis; rows of the indices shorter than those of the data. */
+START_TEST(scatter_of_many_elements_along_each_axis)
+{
+    enum { A = 9, B = 11, C = 13, LESS = 12, N = A * B * C, M = A * B * LESS };
+    static double data[N], index[M], updates[M], want[N];
+
+    for (int64_t axis = 0; axis < 3; axis++) {
+        for (int adds = 0; adds < 2; adds++) {
+            struct one_op *op = one_op_new("", "ScatterElements", 18);
+            const int64_t extent = axis == 0 ? A : axis == 1 ? B : C;
+
+            for (int64_t i = 0; i < N; i++)
+                want[i] = data[i] = (double)(i % 50);
+            for (int64_t i = 0; i < M; i++) {
+                int64_t at[3] = {i / LESS / B, i / LESS % B, i % LESS};
+
+                at[axis] = (at[axis] * 2 + 1 + i % 3) % extent;
+                index[i] = (double)(i % 2 ? at[axis] : at[axis] - extent);
+                updates[i] = (double)(i + 100);
+                double *to = &want[(at[0] * B + at[1]) * C + at[2]];
+                *to = updates[i] + (adds ? *to : 0);
+            }
+            one_op_in(op, OX_FLOAT32, "9x11x13", data, N);
+            one_op_in(op, OX_INT64, "9x11x12", index, M);
+            one_op_in(op, OX_FLOAT32, "9x11x12", updates, M);
+            one_op_int(op, "axis", axis);
+            one_op_string(op, "reduction", adds ? "add" : "none");
+            ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+            one_op_expect(op, 0, OX_FLOAT32, "9x11x13", 0, want, N);
+            one_op_free(op);
+            index[M - 1] = 99;
+            op = one_op_new("", "ScatterElements", 18);
+            one_op_in(op, OX_FLOAT32, "9x11x13", data, N);
+            one_op_in(op, OX_INT64, "9x11x12", index, M);
+            one_op_in(op, OX_FLOAT32, "9x11x12", updates, M);
+            one_op_int(op, "axis", axis);
+            RUN_FAILS_AS(op, 1, OX_INPUT, "indices[1187] is 99");
+        }
+    }
+}
+END_TEST
+
 START_TEST(tensor_scatter_writes_a_cache)
 {
     struct one_op *op = one_op_new("", "TensorScatter", 24);
@@ -655,6 +697,7 @@ int main(void)
     tcase_add_test(tests, scatters_check_each_index);
     tcase_add_test(tests, scatter_reduces_by_type);
     tcase_add_test(tests, scatter_adds_rows_of_one_index);
+    tcase_add_test(tests, scatter_of_many_elements_along_each_axis);
     tcase_add_test(tests, tensor_scatter_writes_a_cache);
     tcase_add_test(tests, one_hot_wraps_since_opset_11);
     tcase_add_test(tests, compress_and_its_condition);
