@@ -224,6 +224,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
             status = run_require_inputs(&run);
         if (status == OX_OK)
             status = run_all(&run);
+        if (status == OX_INPUT)
+            run_tell_guessed(&run);
         if (status == OX_OK)
             status = run_write_outputs(&run);
         if (status == OX_OK)

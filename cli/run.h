@@ -73,8 +73,9 @@ struct run {
     struct ox_session *session;
     struct test_sets sets; /* --test-data */
     size_t n_inputs, n_outputs;
-    size_t n_missing;             /* operators reported as not available */
-    uint64_t sample;              /* added to the seed of --random */
+    size_t n_missing; /* operators reported as not available */
+    uint64_t sample;  /* added to the seed of --random */
+    size_t guessed;   /* 1 + an input that was drawn with 1 for an open dimension; 0: none was */
     struct ox_datum **inputs;     /* by session input; NULL: not given */
     struct ox_datum **outputs;    /* by session output */
     struct run_verdict *verdicts; /* n_verdicts of them, in the order of the sets */
@@ -118,6 +119,8 @@ enum ox_status run_read_inputs(struct run *run);
 enum ox_status run_read_test_inputs(struct run *run, const char *dir);
 /* Draws what is still missing, if --random asks for it. */
 enum ox_status run_draw_inputs(struct run *run);
+/* After OX_INPUT: says so where a drawn input's size may be why. */
+void run_tell_guessed(const struct run *run);
 /* OX_USAGE naming the required inputs that nothing gives. */
 enum ox_status run_require_inputs(struct run *run);
 void run_release_data(struct ox_datum **data, size_t n);

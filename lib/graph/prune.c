@@ -41,10 +41,8 @@ static void use_graph(struct pruner *p, const struct ox_graph *graph)
 static void find_used(struct pruner *p)
 {
     for (size_t g = 0; g < p->model->n_graphs; g++) {
-        const struct ox_graph *graph = p->model->graphs[g], *top = graph;
-        while (top->parent)
-            top = top->parent->graph;
-        if (top == p->model->graph)
+        const struct ox_graph *graph = p->model->graphs[g];
+        if (ox_graph_root(graph) == p->model->graph)
             use_graph(p, graph);
     }
     while (p->n_todo) {
@@ -62,11 +60,8 @@ static void drop_graphs(struct pruner *p)
     struct ox_model *model = p->model;
     for (size_t g = 0; g < model->n_graphs; g++) {
         struct ox_graph *graph = model->graphs[g];
-        const struct ox_graph *top = graph;
-        while (top->parent)
-            top = top->parent->graph;
-        graph->dropped =
-            graph->function ? !p->used[graph->function - model->functions] : top != model->graph;
+        graph->dropped = graph->function ? !p->used[graph->function - model->functions]
+                                         : ox_graph_root(graph) != model->graph;
     }
     ox_model_drop_graphs(model);
 }

@@ -304,6 +304,8 @@ const struct ox_function *ox_model_function(const struct ox_model *model, const 
                                             const char *name, const char *overload);
 /* "" for the main graph; "loop_1.body.#12.then_branch"; function bodies start with "function domain:name". */
 void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph);
+/* The outermost one around it: the main graph, a function's, or one of training. */
+const struct ox_graph *ox_graph_root(const struct ox_graph *graph);
 /* The node's name, or "#12" by its place. */
 void ox_node_label(struct ox_strbuf *out, const struct ox_node *node);
 
