@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commas.h"
 #include "name_pairs.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
 struct args {
     const char *out, *prefix, *prune;
-    struct opt_strings rename, rename_node, rename_dim, insert, metadata;
+    struct opt_strings rename, rename_node, rename_dim, insert, metadata, inlined, kept;
     int64_t ir_version;
     bool free_constants, dense;
     double sparse; /* share of zeros; NaN: not asked for */
@@ -32,6 +33,11 @@ static const struct opt options[] = {
      "Neg(x) }\"; in the order given, under names as they are by then"},
     {0, "free-constants", OPT_FLAG, FIELD(free_constants), NULL, NULL,
      "constants that are listed as inputs are inputs no more"},
+    {0, "inline", OPT_STRINGS, FIELD(inlined), "NAME,...", NULL,
+     "put bodies in the place of nodes: of these functions of the model, NAME or DOMAIN:NAME, and "
+     "of operators that the standard defines by others in one way for all nodes (HardSwish)"},
+    {0, "inline-except", OPT_STRINGS, FIELD(kept), "NAME,...", NULL,
+     "... of all functions of the model but these"},
     {0, "prune", OPT_STRING, FIELD(prune), "N:M", NULL,
      "keep the N largest of each M neighbours of weights along the axis that convolutions and "
      "products sum over, the others become 0; 2:4 is what sparse tensor cores take"},
@@ -58,7 +64,7 @@ struct job {
     struct ox_relabeled told;
     unsigned keep, of; /* --prune; 0 */
     struct ox_pruned pruned;
-    size_t n_sparse, n_dense;
+    size_t n_sparse, n_dense, n_inlined;
 };
 
 /* ---- What is asked for -------------------------------------------------------------------------------------------- */
@@ -110,6 +116,22 @@ static enum ox_status insert(struct job *job)
     return status;
 }
 
+static enum ox_status put_bodies(struct job *job)
+{
+    const struct args *args = job->args;
+    const bool except = args->kept.n > 0;
+    struct ox_error err;
+    size_t n = 0;
+    if (!args->inlined.n && !except)
+        return OX_OK;
+    const char **names = commas_split(except ? &args->kept : &args->inlined, &n);
+    if (!names)
+        return cli_fail(job->cli, OX_NO_MEMORY, "out of memory");
+    enum ox_status status = ox_inline_named(job->edited, names, n, except, &job->n_inlined, &err);
+    free((void *)names);
+    return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
+}
+
 static enum ox_status change_weights(struct job *job)
 {
     const struct args *args = job->args;
@@ -157,6 +179,8 @@ static void report_text(struct job *job)
     put_count(out, told->n_inputs, "constant no input any more", "constants no inputs any more",
               &any);
     put_count(out, job->args->insert.n, "insertion", "insertions", &any);
+    put_count(out, job->n_inlined, "node gave way to its body", "nodes gave way to their bodies",
+              &any);
     put_count(out, job->n_dense, "initializer made dense", "initializers made dense", &any);
     put_count(out, job->pruned.n_weights, "weight pruned", "weights pruned", &any);
     put_count(out, job->pruned.n_left, "weight not to be pruned", "weights not to be pruned", &any);
@@ -179,6 +203,7 @@ static void report_json(struct job *job)
     ox_json_end_object(&json);
     cli_json_uint(&json, "freed_inputs", job->told.n_inputs);
     cli_json_uint(&json, "insertions", job->args->insert.n);
+    cli_json_uint(&json, "inlined", job->n_inlined);
     ox_json_key(&json, "pruned");
     ox_json_object(&json);
     cli_json_uint(&json, "weights", job->pruned.n_weights);
@@ -201,6 +226,8 @@ static enum ox_status run_job(struct job *job)
     enum ox_status status = relabel(job);
     if (status == OX_OK)
         status = insert(job);
+    if (status == OX_OK)
+        status = put_bodies(job);
     if (status == OX_OK)
         status = change_weights(job);
     if (status == OX_OK)
@@ -233,6 +260,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE, "edit: needs -o OUT");
     if (args->ir_version < 0)
         return cli_fail(cli, OX_USAGE, "edit: --ir-version takes a number from 1");
+    if (args->inlined.n && args->kept.n)
+        return cli_fail(cli, OX_USAGE, "edit: --inline and --inline-except exclude each other");
     if (!isnan(args->sparse) && !(args->sparse >= 0 && args->sparse <= 1))
         return cli_fail(cli, OX_USAGE, "edit: --sparse-initializers takes a share from 0 to 1");
     struct job job = {.cli = cli, .args = args, .path = operands[0]};
@@ -272,6 +301,7 @@ const struct command command_edit = {
                 "  onnxtool edit model.onnx --insert 'logits=Softmax<axis = -1>' -o soft.onnx\n"
                 "  onnxtool edit model.onnx --insert 'y=(x) => (y) { a = Constant<value_ints = "
                 "[0]>() y = Unsqueeze(x, a) }' -o more.onnx\n"
+                "  onnxtool edit model.onnx --inline pkg.torch:gelu,HardSwish -o plain.onnx\n"
                 "  onnxtool edit model.onnx --prune 2:4 -o pruned.onnx\n"
                 "  onnxtool edit pruned.onnx --sparse-initializers 0.7 -o small.onnx\n"
                 "  onnxtool edit old.onnx --free-constants --metadata author= -o clean.onnx\n",

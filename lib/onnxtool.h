@@ -1440,6 +1440,11 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
  * drops the functions. OX_UNSUPPORTED: a body cannot be brought there; OX_LIMIT: calls without end. After a failure the
  * model is good for nothing. */
 enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err);
+/* The same of these alone, or (except) of all functions of the model but these: "Name" or "domain:Name" of functions, and, unless except,
+ * of operators that the standard defines by others, HardSwish. OX_USAGE: a name is none's; OX_UNSUPPORTED: also an operator
+ * without a body that holds for all nodes of it at the model's opset. */
+enum ox_status ox_inline_named(struct ox_model *model, const char *const *names, size_t n,
+                               bool except, size_t *n_calls, struct ox_error *err);
 struct ox_stripped {
     uint64_t n, bytes; /* constants that went */
     uint64_t n_left,
