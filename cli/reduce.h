@@ -44,7 +44,7 @@ struct reduce {
 /* OX_USAGE, with a message, where --fail-code or --fail-regex cannot be read. */
 enum ox_status reduce_read_rules(struct reduce *reduce);
 /* For ox_reduce_options.check; arg is the struct reduce. */
-enum ox_status reduce_check(void *arg, struct ox_model *part, enum ox_verdict *verdict,
+enum ox_status reduce_check(void *arg, struct ox_model *part, enum ox_reduce_verdict *verdict,
                             struct ox_error *err);
 /* "exit status 1", "signal 11 (Segmentation fault)", "no end within 5 s". */
 void reduce_put_end(struct ox_strbuf *out, const struct reduce *reduce,

@@ -263,7 +263,7 @@ static bool is_answer(const struct reduce *reduce, const struct reduce_end *end)
            (reduce->args->fail_codes && is_listed(reduce, end));
 }
 
-enum ox_status reduce_check(void *arg, struct ox_model *part, enum ox_verdict *verdict,
+enum ox_status reduce_check(void *arg, struct ox_model *part, enum ox_reduce_verdict *verdict,
                             struct ox_error *err)
 {
     struct reduce *reduce = arg;

@@ -1206,7 +1206,7 @@ enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes
 
 /* ---- Reducing --------------------------------------------------------------------------------------------------- */
 
-enum ox_verdict {
+enum ox_reduce_verdict {
     OX_PASSES, /* what is looked for does not show */
     OX_FAILS,  /* it does */
     OX_STOP    /* that is enough: the smallest so far is the result */
@@ -1214,7 +1214,7 @@ enum ox_verdict {
 
 struct ox_reduce_options {
     /* What a part of the model does. It may be saved, but neither changed nor kept. Any status but OX_OK ends the search. */
-    enum ox_status (*check)(void *arg, struct ox_model *part, enum ox_verdict *verdict,
+    enum ox_status (*check)(void *arg, struct ox_model *part, enum ox_reduce_verdict *verdict,
                             struct ox_error *err);
     /* Fills `values` (of names of the main graph, NULL before) with what one run of that model makes of them, as far as it can: each
      * the caller's to release. NULL: what is cut off becomes inputs alone. */

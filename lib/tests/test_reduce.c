@@ -43,7 +43,7 @@ static size_t count(const struct ox_model *in, const char *op)
     return n;
 }
 
-static enum ox_status check(void *arg, struct ox_model *part, enum ox_verdict *verdict,
+static enum ox_status check(void *arg, struct ox_model *part, enum ox_reduce_verdict *verdict,
                             struct ox_error *why)
 {
     struct wanted *wanted = arg;

@@ -13,7 +13,7 @@ reduce --fail-code same --check-output log -- sh -c "echo look; $has Sin && kill
 cat log
 reduce --fail-regex '^Sin is h.re$' -- sh -c "$has Sin && echo Sin is here; exit 0" sh {}
 reduce --fail-regex 'here' --fail-code 2 -- sh -c "$has Sin && echo here; exit 0" sh {}
-reduce --fail-code timeout --check-timeout 1.5 -- sh -c "$has Sin && sleep 20" sh {}
+reduce --fail-code timeout --check-timeout 3 -- sh -c "$has Sin && sleep 20" sh {}
 reduce --check-timeout 0.2 -- sh -c "sleep 20"
 reduce --max-checks 2 -- sh -c "! $has Sin" sh {}
 reduce --timeout 1 -- sh -c "sleep 20" sh {}

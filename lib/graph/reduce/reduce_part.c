@@ -401,7 +401,7 @@ static enum ox_status keep(struct ox_remnant *part, struct ox_error *err)
 static enum ox_status ask(struct ox_remnant *part, bool *fails, struct ox_error *err)
 {
     struct ox_reduction *r = part->r;
-    enum ox_verdict verdict = OX_PASSES;
+    enum ox_reduce_verdict verdict = OX_PASSES;
     size_t n_errors = 0;
     bool fresh = false;
     OX_TRY(finish(part, err));
