@@ -25,6 +25,8 @@ struct run_args {
     bool oracle;
     double rtol, atol;
     int64_t repeat, warmup;
+    double duration; /* seconds, in place of repeat; 0 */
+    int64_t concurrency;
     const char *baseline; /* what -f json printed of an earlier run; NULL */
     double max_slower;    /* in percent of its median */
     int64_t top;
@@ -46,7 +48,8 @@ enum { RUN_ENOUGH = 6 };
 struct run_timing {
     double load_ms, first_ms;
     double *ms; /* n of them, in the order of the runs */
-    size_t n;
+    size_t n, room;
+    double wall_ms; /* of all that are in ms */
 };
 
 /* The times of an earlier run: the median, what it lies between with 95 %, threads (NaN where not told). */
@@ -78,11 +81,26 @@ struct run {
     struct run_verdict *verdicts; /* n_verdicts of them, in the order of the sets */
     size_t n_verdicts;
     struct run_timing timing;
+    unsigned load_threads;         /* of each of several runs at a time */
     struct run_baseline baseline;  /* --baseline */
     struct ox_trace *trace;        /* --trace-nonfinite; NULL */
     struct ox_node_event *fastest; /* --profile: each node's fastest of the repeated runs; NULL */
     size_t n_fastest;
 };
+
+/* ---- run_load.c ---- */
+
+/* Whether runs are timed. */
+static inline bool run_is_timed(const struct run_args *args)
+{
+    return args->repeat > 0 || args->duration > 0;
+}
+
+/* Fills run->outputs. Has reported errors. */
+enum ox_status run_once(struct run *run, double *ms);
+/* The runs that --repeat or --duration ask for, whose times come to run->timing; of --concurrency in processes that share what is
+ * loaded. After a first run. */
+enum ox_status run_load(struct run *run);
 
 /* ---- run_inputs.c ---- */
 

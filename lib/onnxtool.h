@@ -1072,6 +1072,29 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
                                     const struct ox_weight_list *weights, size_t i, uint64_t *bins,
                                     size_t n_bins, struct ox_error *err);
 
+/* Axes along which two of each four neighbours are zeros (2:4 sparsity, as sparse tensor cores take weights), a bit each, of tensors of
+ * numbers; 0: none, or its size is no multiple of four. `stats` are of ox_weight_list_stats(). */
+enum ox_status ox_weight_list_sparse_axes(uint64_t *axes, const struct ox_weight_list *weights,
+                                          size_t i, const struct ox_weight_stats *stats,
+                                          struct ox_error *err);
+
+struct ox_pruned {
+    size_t n_weights; /* that are so sparse now, or were */
+    size_t n_left;    /* whose size is no multiple of `of`, or that are summed along several axes */
+    uint64_t n_zeroed; /* elements */
+};
+
+/* Of the weights of convolutions and products of floats, initializers, along the axis that is summed over, the `keep` largest of each
+ * `of` neighbours stay (the first of equal ones) and the others become zeros. 0 < keep < of <= 64. */
+enum ox_status ox_prune_weights(struct ox_model *model, unsigned keep, unsigned of,
+                                struct ox_pruned *told, struct ox_error *err);
+/* Initializers of which at least `share` is zeros (+0) and that are smaller so become sparse ones; n of them. OX_USAGE: the model's IR
+ * version has none. */
+enum ox_status ox_sparsify_initializers(struct ox_model *model, double share, size_t *n,
+                                        struct ox_error *err);
+/* ... and back, all. OX_INPUT: damaged. */
+enum ox_status ox_densify_initializers(struct ox_model *model, size_t *n, struct ox_error *err);
+
 /* ---- Summaries -------------------------------------------------------------------------------------------------- */
 
 struct ox_summary_port {
@@ -1417,6 +1440,11 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
  * drops the functions. OX_UNSUPPORTED: a body cannot be brought there; OX_LIMIT: calls without end. After a failure the
  * model is good for nothing. */
 enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err);
+/* The same of these alone, or (except) of all functions of the model but these: "Name" or "domain:Name" of functions, and, unless except,
+ * of operators that the standard defines by others, HardSwish. OX_USAGE: a name is none's; OX_UNSUPPORTED: also an operator
+ * without a body that holds for all nodes of it at the model's opset. */
+enum ox_status ox_inline_named(struct ox_model *model, const char *const *names, size_t n,
+                               bool except, size_t *n_calls, struct ox_error *err);
 struct ox_stripped {
     uint64_t n, bytes; /* constants that went */
     uint64_t n_left,

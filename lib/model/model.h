@@ -119,6 +119,10 @@ struct ox_stored_sparse {
     const struct Onnx__SparseTensorProto *proto;
 };
 
+/* Its values and indices as one datum, which the caller releases. Fails as ox_stored_load() does; where the indices lead is not looked at. */
+enum ox_status ox_stored_sparse_load(struct ox_model *model, const struct ox_stored_sparse *stored,
+                                     struct ox_datum **out, struct ox_error *err);
+
 /* ---- Attributes ------------------------------------------------------------------------------------------------- */
 
 enum ox_attr_type { /* AttributeProto.AttributeType */
