@@ -69,7 +69,8 @@ struct command {
 
 extern const struct command *const commands[];        /* sorted; ends in NULL */
 const struct command *command_find(const char *name); /* NULL: there is none of that name */
-const char *command_nearest(const char *name);        /* the name most alike; NULL: none is near */
+/* Says that it is none, and which may be meant; returns OX_USAGE. */
+enum ox_status command_unknown(struct cli *cli, const char *word);
 
 /* ---- loaded.c ---- */
 

@@ -100,12 +100,9 @@ int main(int argc, char **argv)
         help_print(&cli.out, NULL);
         status = cli_flush(&cli);
     } else {
-        const char *like = command_nearest(first);
-        status =
-            argc < 2 ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
-            : like
-                ? cli_fail(&cli, OX_USAGE, "'%s' is no command; did you mean '%s'?", first, like)
-                : cli_fail(&cli, OX_USAGE, "'%s' is no command; 'onnxtool help' lists them", first);
+        status = argc < 2
+                     ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
+                     : command_unknown(&cli, first);
     }
     ox_strbuf_release(&cli.out);
     return ox_status_exit_code(status);

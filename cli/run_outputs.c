@@ -59,12 +59,37 @@ static bool is_folder(const char *path)
     return (n && path[n - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
-/* Hummingbird's exports of support vectors list an output again. */
-static bool is_listed(const char *const *names, size_t n, const char *name)
+struct listed {
+    const char *name;
+    size_t at;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    while (n && strcmp(names[n - 1], name) != 0)
-        n--;
-    return n > 0;
+    const struct listed *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* What was computed, in order; Hummingbird's exports of support vectors list an output again, which counts once. How many. */
+static size_t list_outputs(const struct run *run, struct listed *list)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < run->n_outputs; i++)
+        if (run->outputs[i])
+            list[n++] = (struct listed){ox_session_output_name(run->session, i), i};
+    qsort(list, n, sizeof *list, by_name);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || strcmp(list[kept - 1].name, list[i].name) != 0)
+            list[kept++] = list[i];
+    qsort(list, kept, sizeof *list, by_place);
+    return kept;
 }
 
 enum ox_status run_judge_output(struct cli *cli, const char *path)
@@ -87,15 +112,14 @@ static enum ox_status write_file(struct run *run, const char *path)
     struct ox_error err = {0};
     const char **names = calloc(run->n_outputs + 1, sizeof *names);
     struct ox_datum **values = calloc(run->n_outputs + 1, sizeof *values);
-    enum ox_status status =
-        names && values ? OX_OK : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
-    size_t n = 0;
-    for (size_t i = 0; i < run->n_outputs && status == OX_OK; i++) {
-        const char *name = ox_session_output_name(run->session, i);
-        if (!run->outputs[i] || is_listed(names, n, name))
-            continue;
-        names[n] = name;
-        values[n++] = run->outputs[i];
+    struct listed *list = calloc(run->n_outputs + 1, sizeof *list);
+    enum ox_status status = names && values && list
+                                ? OX_OK
+                                : cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", path);
+    const size_t n = status == OX_OK ? list_outputs(run, list) : 0;
+    for (size_t i = 0; i < n; i++) {
+        names[i] = list[i].name;
+        values[i] = run->outputs[list[i].at];
     }
     const bool pb = ox_tensor_format_of(path) == OX_TENSORS_PB;
     if (status == OX_OK && pb && n != 1)
@@ -106,6 +130,7 @@ static enum ox_status write_file(struct run *run, const char *path)
         status = cli_error(run->cli, &err);
     free(names);
     free(values);
+    free(list);
     return status;
 }
 
@@ -197,7 +222,7 @@ static void print_text(struct run *run)
         }
     if (run->trace)
         trace_print_text(run->trace, out);
-    if (run->args->repeat)
+    if (run_is_timed(run->args))
         run_timing_text(run, out);
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "common/utf8.h"
 
 void ox_json_read_init(struct ox_json_reader *reader, const char *name, const void *bytes, size_t n,
@@ -45,27 +46,11 @@ static char scope(const struct ox_json_reader *reader)
     return reader->scopes.len ? reader->scopes.data[reader->scopes.len - 1] : '\0';
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* The four digits of \uXXXX at p; -1 when they are not. */
 static int32_t hex4(const char *p, const char *end)
 {
-    int32_t value = 0;
-    if (end - p < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    return value;
+    uint32_t value;
+    return end - p >= 4 && ox_number_parse_hex(p, 4, &value) ? (int32_t)value : -1;
 }
 
 static enum ox_status read_escape(struct ox_json_reader *reader, struct ox_error *err)

@@ -254,3 +254,18 @@ bool ox_number_parse_int(const char *text, size_t n, int64_t *value)
     *value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
     return true;
 }
+
+bool ox_number_parse_hex(const char *text, size_t n, uint32_t *value)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint32_t result = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char lower = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] | 32) : text[i];
+        const char *digit = lower ? strchr(digits, lower) : NULL;
+        if (!digit)
+            return false;
+        result = result << 4 | (uint32_t)(digit - digits);
+    }
+    *value = result;
+    return n > 0;
+}

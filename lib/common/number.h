@@ -19,5 +19,7 @@ bool ox_number_parse_float(const char *text, size_t n, float *value);
 /* The whole of text[0..n) as a decimal integer; false when it is none or out of range. */
 bool ox_number_parse_int(const char *text, size_t n, int64_t *value);
 bool ox_number_parse_uint(const char *text, size_t n, uint64_t *value);
+/* The whole of text[0..n), n from 1 to 8, as hexadecimal digits alone. */
+bool ox_number_parse_hex(const char *text, size_t n, uint32_t *value);
 
 #endif

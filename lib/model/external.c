@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/forget.h"
+#include "common/number.h"
 #include "model/name.h"
 #include "model/unpack.h"
 
@@ -171,15 +172,11 @@ static bool read_digest(const char *text, uint8_t digest[20])
 {
     if (strlen(text) != 40)
         return false;
-    for (unsigned i = 0; i < 40; i++) {
-        char c = text[i];
-        unsigned nibble = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                          : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                          : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                 : 16;
-        if (nibble > 15)
+    for (unsigned i = 0; i < 20; i++) {
+        uint32_t byte;
+        if (!ox_number_parse_hex(text + 2 * i, 2, &byte))
             return false;
-        digest[i / 2] = (uint8_t)(i % 2 ? digest[i / 2] | nibble : nibble << 4);
+        digest[i] = (uint8_t)byte;
     }
     return true;
 }

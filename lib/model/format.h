@@ -6,6 +6,10 @@
 
 /* What a file is that people take for a model ("a zip archive"), by its first bytes; NULL: nothing known. */
 const char *ox_format_foreign(const uint8_t *bytes, size_t n);
+/* Adds to the message in err of bytes that are no protobuf what may have become of them: cut off, never downloaded whole, taken for
+ * text. Returns OX_INPUT. */
+enum ox_status ox_format_explain(const char *path, const uint8_t *bytes, size_t n,
+                                 struct ox_error *err);
 
 /* By the ending: .txt, .onnxtxt and .onnxtext are text, .json and .onnxjson JSON, .textproto, .txtpb, .prototxt and .pbtxt protobuf's text
  * format, anything else protobuf. */

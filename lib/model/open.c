@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/forget.h"
 #include "model/format.h"
@@ -41,39 +42,6 @@ static enum ox_format detect_format(const uint8_t *bytes, size_t n)
     return OX_FORMAT_PROTOBUF;
 }
 
-const char *ox_format_foreign(const uint8_t *bytes, size_t n)
-{
-    static const struct {
-        const char *magic;
-        size_t n, at;
-        const char *what;
-    } rows[] = {
-        {"PK\3\4", 4, 0, "a zip archive, perhaps of a PyTorch model"},
-        {"\x1F\x8B", 2, 0, "compressed by gzip"},
-        {"\x28\xB5\x2F\xFD", 4, 0, "compressed by zstd"},
-        {"<!DOCTYPE", 9, 0, "an HTML page, perhaps of a download that failed"},
-        {"<html", 5, 0, "an HTML page, perhaps of a download that failed"},
-        {"<?xml", 5, 0, "an XML file, perhaps of an OpenVINO model"},
-        {"version https://git-lfs", 23, 0, "a Git LFS pointer, not yet the file (git lfs pull)"},
-        {"\x93NUMPY", 6, 0, "a numpy array"},
-        {"\x89HDF", 4, 0, "an HDF5 file, perhaps a Keras model"},
-        {"\x80\x02", 2, 0, "a Python pickle, perhaps a PyTorch model"},
-        {"\x80\x03", 2, 0, "a Python pickle, perhaps of a fitted estimator"},
-        {"\x80\x04\x95", 3, 0, "a Python pickle, perhaps of a fitted estimator"},
-        {"\x80\x05\x95", 3, 0, "a Python pickle, perhaps of a fitted estimator"},
-        {"TFL3", 4, 4, "a TensorFlow Lite model"},
-        {"ORTM", 4, 4, "a model in onnxruntime's own format"},
-        {"GGUF", 4, 0, "a GGUF model"},
-        {"\0\0\0{\"", 5, 5, "a safetensors file: tensors without a graph"},
-    };
-    for (size_t i = 0; i < OX_COUNT(rows); i++) {
-        if (n >= rows[i].at + rows[i].n &&
-            memcmp(bytes + rows[i].at, rows[i].magic, rows[i].n) == 0)
-            return rows[i].what;
-    }
-    return NULL;
-}
-
 enum ox_format ox_format_of_name(const char *path)
 {
     static const struct {
@@ -106,8 +74,10 @@ static enum ox_status unpack_model(struct ox_model *model, const uint8_t *bytes,
                        model->path, n, (unsigned long long)limit);
     struct ox_unpack_counts counts;
     ProtobufCMessage *message;
-    OX_TRY(ox_unpack(&message, &onnx__model_proto__descriptor, bytes, n, model->env, &model->arena,
-                     model->path, &counts, err));
+    const enum ox_status status = ox_unpack(&message, &onnx__model_proto__descriptor, bytes, n,
+                                            model->env, &model->arena, model->path, &counts, err);
+    if (status != OX_OK)
+        return status == OX_INPUT ? ox_format_explain(model->path, bytes, n, err) : status;
     if (!counts.known_fields)
         return ox_fail(err, OX_INPUT, "%s: is no ONNX model: it has none of a model's fields",
                        model->path);
@@ -172,6 +142,16 @@ enum ox_status ox_model_new(struct ox_model **out, struct ox_env *env, const cha
     return OX_OK;
 }
 
+/* What frameworks save as a folder. */
+static bool has_file(const char *folder, const char *name)
+{
+    struct ox_strbuf path = {0};
+    ox_strbuf_printf(&path, "%s/%s", folder, name);
+    const bool there = !path.failed && access(path.data, F_OK) == 0;
+    ox_strbuf_release(&path);
+    return there;
+}
+
 enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const char *path,
                             struct ox_error *err)
 {
@@ -183,6 +163,11 @@ enum ox_status ox_model_map(struct ox_model **out, struct ox_env *env, const cha
         if (!model->dir)
             status = ox_fail(err, OX_NO_MEMORY, "%s: out of memory", path);
     }
+    if (status == OX_INPUT && has_file(path, "saved_model.pb"))
+        ox_fail(err, status, "%s: is no ONNX model but the folder of a TensorFlow SavedModel",
+                path);
+    else if (status == OX_INPUT && has_file(path, "Manifest.json"))
+        ox_fail(err, status, "%s: is no ONNX model but the folder of a Core ML package", path);
     if (status != OX_OK)
         ox_model_release(model);
     else

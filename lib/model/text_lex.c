@@ -170,6 +170,15 @@ char *ox_lex_dotted(struct ox_lexer *lex)
     return name;
 }
 
+/* The byte of \x and two digits, as we write what the standard has no way to; -1: no such. */
+static int hex_byte(const char *p, const char *end)
+{
+    uint32_t byte;
+    const bool is_one =
+        end - p >= 4 && p[0] == '\\' && p[1] == 'x' && ox_number_parse_hex(p + 2, 2, &byte);
+    return is_one ? (int)byte : -1;
+}
+
 /* A backslash takes the next character as it is. */
 static struct ox_literal quoted(struct ox_lexer *lex)
 {
@@ -197,9 +206,10 @@ static struct ox_literal quoted(struct ox_lexer *lex)
         return (struct ox_literal){0};
     }
     size_t n = 0;
-    for (const char *p = from; p < from + literal.text.n; p++) {
-        p += *p == '\\';
-        plain[n++] = *p;
+    for (const char *p = from, *end = from + literal.text.n; p < end; p++) {
+        const int byte = hex_byte(p, end);
+        p += byte >= 0 ? 3 : *p == '\\';
+        plain[n++] = byte >= 0 ? (char)byte : *p;
     }
     literal.text = (struct ox_str){plain, n};
     return literal;

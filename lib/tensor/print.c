@@ -92,12 +92,24 @@ static void print_shape(struct ox_strbuf *out, unsigned rank, const int64_t *dim
     ox_strbuf_putc(out, ']');
 }
 
+/* Without elements a tensor has empty lists all the same, and may have any number of them. */
+static bool has_too_many_lists(const struct ox_tensor *t)
+{
+    int64_t n = 1;
+    for (unsigned k = 0; k < t->rank && t->dims[k] && n <= MOST_WHOLE; k++)
+        n = t->dims[k] > MOST_WHOLE ? t->dims[k] : n * t->dims[k];
+    return n > MOST_WHOLE;
+}
+
 static void print_tensor(struct ox_strbuf *out, const struct ox_tensor *t)
 {
     ox_strbuf_puts(out, ox_dtype_name(t->dtype));
     print_shape(out, t->rank, t->dims);
     ox_strbuf_putc(out, ' ');
-    print_axis(out, t, 0, 0, t->n <= MOST_WHOLE);
+    if (!t->n && has_too_many_lists(t))
+        ox_strbuf_puts(out, "[]");
+    else
+        print_axis(out, t, 0, 0, t->n <= MOST_WHOLE);
 }
 
 static void print_datum(struct ox_strbuf *out, const struct ox_datum *datum, unsigned depth)

@@ -49,6 +49,19 @@ static enum ox_status bad_dims(enum ox_status status, const char *what, enum ox_
     return status;
 }
 
+/* Kernels go along the other dimensions of a tensor without elements too: as many steps as with one element in place of none. */
+static bool is_endless(unsigned rank, const int64_t *dims)
+{
+    static const int64_t MOST = INT64_C(1) << 32; /* elements: 16 GB of floats, and seconds */
+    int64_t steps = 1;
+    for (unsigned i = 0; i < rank; i++) {
+        if (dims[i] > MOST / steps)
+            return true;
+        steps *= dims[i] ? dims[i] : 1;
+    }
+    return false;
+}
+
 static enum ox_status count_elements(enum ox_dtype dtype, unsigned rank, const int64_t *dims,
                                      size_t *n, size_t *bytes, struct ox_error *err)
 {
@@ -61,6 +74,9 @@ static enum ox_status count_elements(enum ox_dtype dtype, unsigned rank, const i
             return bad_dims(OX_INPUT, "a dimension is negative", dtype, rank, dims, err);
     if (!ox_dims_count(rank, dims, n) || OX_MUL_OVERFLOWS(*n, size, bytes) || *bytes > SIZE_MAX / 2)
         return bad_dims(OX_LIMIT, "larger than the address space", dtype, rank, dims, err);
+    if (*n == 0 && is_endless(rank, dims))
+        return bad_dims(OX_LIMIT, "empty, but its other dimensions are too large", dtype, rank,
+                        dims, err);
     return OX_OK;
 }
 

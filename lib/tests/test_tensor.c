@@ -69,6 +69,10 @@ START_TEST(impossible_tensors_are_refused)
     ck_assert_int_eq(ox_tensor_new(&tensor, &budget, OX_UNDEFINED, 0, NULL, &err), OX_INPUT);
     ck_assert_uint_eq(budget.used, 0);
     ck_assert_int_eq(ox_tensor_new(&tensor, NULL, OX_UINT8, 2, (int64_t[]){0, INT64_MAX}, &err),
+                     OX_LIMIT);
+    ck_assert_int_eq(ox_tensor_new(&tensor, NULL, OX_UINT8, 3, (int64_t[]){65536, 0, 65537}, &err),
+                     OX_LIMIT);
+    ck_assert_int_eq(ox_tensor_new(&tensor, NULL, OX_UINT8, 3, (int64_t[]){65536, 0, 65536}, &err),
                      OX_OK);
     ck_assert_ptr_nonnull(tensor->data);
     struct ox_tensor *view;
