@@ -312,6 +312,8 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     share_heap();
     struct parity p = {.cli = cli, .args = args, .first = SIZE_MAX};
     status = compare(&p, operands, n_operands);
+    if (status == OX_INPUT)
+        run_tell_guessed(&p.sides[0].run);
     for (size_t i = 0; i < p.n_outputs; i++) {
         free(p.outputs[i].name);
         ox_meter_release(p.outputs[i].meter);

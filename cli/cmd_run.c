@@ -68,10 +68,17 @@ static const struct opt options[] = {
      "give what other processors give: sums of uint8 by int8 that saturate in pairs at 16 bits, "
      "as AVX2 without VNNI adds them (-O2)"},
     {0, "repeat", OPT_INT, FIELD(repeat), "N", NULL, "run N times and report the times"},
+    {0, "duration", OPT_DOUBLE, FIELD(duration), "SECONDS", NULL,
+     "run for that long and report the times"},
+    {0, "concurrency", OPT_INT, FIELD(concurrency), "N", NULL,
+     "with --repeat or --duration: N runs at a time, in processes that share the weights; -t is "
+     "for "
+     "each of them (default: their part of the cores)"},
     {0, "warmup", OPT_INT, FIELD(warmup), "N", NULL,
      "runs before that which do not count (default 1)"},
     {0, "baseline", OPT_STRING, FIELD(baseline), "FILE", NULL,
-     "with --repeat: hold the median against that of an earlier run, whose -f json FILE is; exit "
+     "with --repeat or --duration: hold the median against that of an earlier run, whose -f json "
+     "FILE is; exit "
      "status 1 when it is slower"},
     {0, "max-slower", OPT_DOUBLE, FIELD(max_slower), "PERCENT", NULL,
      "of --baseline: by how much the median may grow (default 5)"},
@@ -90,6 +97,7 @@ static void defaults(void *args_)
     args->atol = 1e-7;
     args->level = 2;
     args->warmup = 1;
+    args->concurrency = 1;
     args->max_slower = 5;
 }
 
@@ -107,7 +115,7 @@ static enum ox_status open_session(struct run *run)
         .all_values = run->args->all,
         .profile = run->args->profile != NULL,
         .saturating = run->args->simulate != 0,
-        .once = run->args->repeat == 0 && run->sets.n < 2,
+        .once = !run_is_timed(run->args) && run->sets.n < 2,
         .seed = run->args->random ? strtoull(run->args->random, NULL, 10) : 0,
         .on_missing = run_report_missing,
         .missing_arg = run};
@@ -141,16 +149,6 @@ static enum ox_status open_session(struct run *run)
     return OX_OK;
 }
 
-static enum ox_status run_once(struct run *run, double *ms)
-{
-    struct ox_error err = {0};
-    run_release_data(run->outputs, run->n_outputs);
-    const double start = cli_seconds();
-    enum ox_status status = ox_session_run(run->session, run->inputs, run->outputs, &err);
-    *ms = (cli_seconds() - start) * 1e3;
-    return status == OX_OK ? OX_OK : cli_error(run->cli, &err);
-}
-
 /* The first run, warm-up, and those that count, which come to those of the sets of test data before. */
 static enum ox_status run_all(struct run *run)
 {
@@ -162,21 +160,11 @@ static enum ox_status run_all(struct run *run)
     if (status == OX_OK && warning)
         cli_warn(run->cli, "%s: warning: %s; run as if its dimensions had no names",
                  run->model_path, warning);
-    if (!run->args->repeat || status != OX_OK)
+    if (!run_is_timed(run->args))
         return status;
-    double *times = realloc(timing->ms, (timing->n + (size_t)run->args->repeat) * sizeof *times);
-    if (!times)
-        return cli_fail(run->cli, OX_NO_MEMORY, "%s: out of memory", run->model_path);
-    timing->ms = times;
     for (int64_t i = 1; i < run->args->warmup && status == OX_OK; i++)
         status = run_once(run, &ms);
-    for (int64_t i = 0; i < run->args->repeat && status == OX_OK; i++) {
-        status = run_once(run, &ms);
-        timing->ms[timing->n++] = ms;
-        if (run->args->profile && status == OX_OK)
-            status = run_note_events(run);
-    }
-    return status;
+    return status == OX_OK ? run_load(run) : status;
 }
 
 static enum ox_status run_test_set(struct run *run, const char *dir)
@@ -203,10 +191,19 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static unsigned threads_of_each(const struct cli *cli, const struct run_args *args)
+{
+    const unsigned cores = ox_env_threads(cli->env), n = (unsigned)args->concurrency;
+    return cli->common.threads ? cores : cores > n ? cores / n : 1;
+}
+
 static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
 {
     const struct run_args *args = args_;
     struct run run = {.cli = cli, .args = args, .model_path = path};
+    run.load_threads = threads_of_each(cli, args);
+    if (args->concurrency > 1) /* processes that share what is loaded have none of its threads */
+        ox_env_set_threads(cli->env, 1);
     enum ox_status status = run_read_baseline(&run);
     enum ox_status listed = OX_OK;
     for (size_t i = 0; i < args->test_data.n && status == OX_OK; i++)
@@ -227,6 +224,8 @@ static enum ox_status run_model(struct cli *cli, void *args_, const char *path)
             status = run_require_inputs(&run);
         if (status == OX_OK)
             status = run_all(&run);
+        if (status == OX_INPUT)
+            run_tell_guessed(&run);
         if (status == OX_OK)
             status = run_write_outputs(&run);
         if (status == OX_OK)
@@ -264,9 +263,24 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->repeat < 0 || args->repeat > 100000000 || args->warmup < 0)
         return cli_fail(cli, OX_USAGE,
                         "run: --repeat takes a number from 0 to 100000000, --warmup one from 0");
-    if (!(args->max_slower >= 0) || (args->baseline && args->repeat < RUN_ENOUGH))
+    if (!(args->duration >= 0) || (args->duration > 0 && args->repeat))
         return cli_fail(cli, OX_USAGE,
-                        "run: --baseline goes with a --repeat of %d or more, and --max-slower "
+                        "run: --duration takes a number of seconds over 0, and no --repeat");
+    enum { MOST_STREAMS = 1024 };
+    if (args->concurrency < 1 || args->concurrency > MOST_STREAMS ||
+        (args->concurrency > 1 && (!run_is_timed(args) || args->profile || args->trace)))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --concurrency takes a number from 1 to %d, goes with --repeat or "
+                        "--duration and excludes --profile and --trace-nonfinite",
+                        MOST_STREAMS);
+    if (args->concurrency > 1 && cli->common.op_libraries.n && !cli->common.op_inside)
+        return cli_fail(cli, OX_USAGE,
+                        "run: --concurrency runs kernels of --op-library with --op-inside only");
+    if (!(args->max_slower >= 0) ||
+        (args->baseline && args->repeat < RUN_ENOUGH && !(args->duration > 0)))
+        return cli_fail(cli, OX_USAGE,
+                        "run: --baseline goes with --duration or a --repeat of %d or more, and "
+                        "--max-slower "
                         "takes a number of percent from 0",
                         RUN_ENOUGH);
     if (args->top < 0 || (args->labels && !args->top))
@@ -278,10 +292,10 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
     if (args->output && run_judge_output(cli, args->output) != OX_OK)
         return OX_USAGE;
     if (args->format == RUN_NPZ &&
-        (args->output || run_is_tested(args) || args->top || args->repeat || args->trace))
+        (args->output || run_is_tested(args) || args->top || run_is_timed(args) || args->trace))
         return cli_fail(cli, OX_USAGE,
                         "run: -f npz prints the outputs and nothing else; it excludes --output, "
-                        "--test-data, --top, --repeat and --trace-nonfinite");
+                        "--test-data, --top, --repeat, --duration and --trace-nonfinite");
     if (!(args->rtol >= 0) || !(args->atol >= 0))
         return cli_fail(cli, OX_USAGE, "run: tolerances are not negative");
     if (args->save_test_data && (run_is_tested(args) || args->select.n || args->all))

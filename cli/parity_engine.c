@@ -1,17 +1,14 @@
 /* Engines: programs of one contract, each run in a process of its own with a time limit. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "parity.h"
 
 extern char **environ;
@@ -66,50 +63,18 @@ static bool find_program(const char *name, struct ox_strbuf *path)
 
 /* ---- Processes ----------------------------------------------------------------------------------------------------- */
 
-/* Starts a program in a process group of its own; its standard output goes to `out`. */
-static enum ox_status start(struct parity *p, const char *path, const char *const *argv, int out,
-                            char **environment, pid_t *pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-    if (posix_spawnattr_init(&attributes) != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return cli_fail(p->cli, OX_NO_MEMORY, "out of memory");
-    }
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    int failed =
-        posix_spawn(pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environment);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed ? cli_fail(p->cli, OX_UNSUPPORTED, "%s: %s", path, strerror(failed)) : OX_OK;
-}
-
 /* Waits for its end, at most until the time is over. */
 static enum ox_status finish(struct parity *p, const char *what, pid_t pid)
 {
     /* 1 is what interpreters end with: an engine has no verdict to give. */
     static const enum ox_status by_code[] = {OX_OK,    OX_UNSUPPORTED, OX_USAGE,
                                              OX_INPUT, OX_UNSUPPORTED, OX_NO_MEMORY};
-    double end = cli_seconds() + p->args->engine_timeout;
-    struct timespec nap = {0, 1000000};
     int state;
-    pid_t got;
-    while ((got = waitpid(pid, &state, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-        if (cli_seconds() > end) {
-            kill(-pid, SIGKILL);
-            waitpid(pid, &state, 0);
-            return cli_fail(p->cli, OX_LIMIT, "%s: took more than %g s (--engine-timeout)", what,
-                            p->args->engine_timeout);
-        }
-        nanosleep(&nap, NULL);
-        if (nap.tv_nsec < 20000000)
-            nap.tv_nsec += 1000000;
-    }
-    if (got < 0)
+    const enum child_end end = child_wait(pid, p->args->engine_timeout, NULL, &state);
+    if (end == CHILD_SLOW)
+        return cli_fail(p->cli, OX_LIMIT, "%s: took more than %g s (--engine-timeout)", what,
+                        p->args->engine_timeout);
+    if (end == CHILD_LOST)
         return cli_fail(p->cli, OX_IO, "%s: %s", what, strerror(errno));
     if (WIFSIGNALED(state))
         return cli_fail(p->cli, OX_UNSUPPORTED, "%s: crashed (%s)", what,
@@ -156,7 +121,8 @@ enum ox_status parity_find_engine(struct parity *p, struct parity_side *side)
     } else {
         const char *argv[] = {path.data, "--version", NULL};
         fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-        status = start(p, path.data, argv, ends[1], environ, &pid);
+        const struct child child = {.path = path.data, .argv = argv, .out = ends[1], .err = -1};
+        status = child_start(p->cli, &child, &pid);
         close(ends[1]);
         if (status == OX_OK)
             read_version(p, side, ends[0]);
@@ -219,43 +185,12 @@ static enum ox_status read_outputs(struct parity *p, const char *what, const cha
 /* ---- One run ------------------------------------------------------------------------------------------------------- */
 
 struct job {
-    char dir[4096];
+    char dir[TEMP_FOLDER_BYTES];
     char in[4200], out[4200], cpu[64], level[8];
     struct ox_strbuf program, names;
     const char *argv[16];
     char **environment;
 };
-
-static enum ox_status make_folder(struct parity *p, struct job *job)
-{
-    const char *tmp = getenv("TMPDIR");
-    snprintf(job->dir, sizeof job->dir, "%.4000s/onnxtool-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(job->dir)) {
-        enum ox_status status = cli_fail(p->cli, OX_IO, "%s: %s", job->dir, strerror(errno));
-        job->dir[0] = '\0';
-        return status;
-    }
-    snprintf(job->in, sizeof job->in, "%s/in.npz", job->dir);
-    snprintf(job->out, sizeof job->out, "%s/out.npz", job->dir);
-    return OX_OK;
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
-{
-    (void)info;
-    (void)kind;
-    (void)place;
-    remove(path);
-    return 0;
-}
-
-/* With whatever the engine has left there. */
-static void remove_folder(struct job *job)
-{
-    enum { OPEN_FOLDERS = 16 };
-    if (job->dir[0])
-        nftw(job->dir, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-}
 
 /* Ourselves, with another processor level in the environment. */
 static bool own_command(struct job *job, const struct parity_side *side, const char *model_path)
@@ -311,20 +246,26 @@ enum ox_status parity_run_engine(struct parity *p, struct parity_side *side, con
     struct job job = {.dir = ""};
     const char *what = side->engine ? side->engine : side->cpu;
     pid_t pid;
-    enum ox_status status = make_folder(p, &job);
+    enum ox_status status = temp_folder_make(p->cli, job.dir);
+    snprintf(job.in, sizeof job.in, "%s/in.npz", job.dir);
+    snprintf(job.out, sizeof job.out, "%s/out.npz", job.dir);
     if (status == OX_OK)
         status = write_inputs(p, side, feed, job.in);
     if (status == OX_OK && !(side->engine ? engine_command(&job, p, side, model_path, names, n)
                                           : own_command(&job, side, model_path)))
         status = cli_fail(p->cli, OX_NO_MEMORY, "%s: out of memory", what);
+    const struct child child = {.path = job.program.data,
+                                .argv = job.argv,
+                                .environment = job.environment,
+                                .out = STDERR_FILENO,
+                                .err = -1};
     if (status == OX_OK)
-        status = start(p, job.program.data, job.argv, STDERR_FILENO,
-                       job.environment ? job.environment : environ, &pid);
+        status = child_start(p->cli, &child, &pid);
     if (status == OX_OK)
         status = finish(p, what, pid);
     if (status == OX_OK)
         status = read_outputs(p, what, job.out, names, n, outputs);
-    remove_folder(&job);
+    temp_folder_remove(job.dir);
     ox_strbuf_release(&job.program);
     ox_strbuf_release(&job.names);
     free(job.environment);

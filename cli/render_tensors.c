@@ -10,6 +10,7 @@ enum { N_BINS = 10, BAR = 40 };
 struct shown {
     const struct ox_weight *weight;
     struct ox_weight_stats stats;
+    uint64_t sparse_axes; /* 2:4, a bit each */
     uint64_t bins[N_BINS];
     bool has_bins;
     struct ox_tensor *tensor; /* NULL: no values */
@@ -49,8 +50,21 @@ static double zeros_percent(const struct ox_weight_stats *stats)
     return 100.0 * (double)stats->n_zeros / (double)stats->n;
 }
 
-static void stats_cells(struct table *table, const struct ox_weight_stats *stats)
+/* "axis 1", "axes 0,1" */
+static void axes_cell(struct table *table, uint64_t axes)
 {
+    struct ox_strbuf text = {0};
+    ox_strbuf_puts(&text, !axes ? "" : axes & (axes - 1) ? "axes " : "axis ");
+    for (unsigned d = 0, n = 0; d < 64; d++)
+        if (axes >> d & 1)
+            ox_strbuf_printf(&text, "%s%u", n++ ? "," : "", d);
+    table_cell(table, ox_strbuf_text(&text, &table->text));
+    ox_strbuf_release(&text);
+}
+
+static void stats_cells(struct table *table, const struct shown *shown)
+{
+    const struct ox_weight_stats *stats = &shown->stats;
     const double values[] = {stats->min, stats->max, stats->mean, stats->std};
     bool any = stats->numeric && stats->n > stats->n_nans + stats->n_infs;
     for (size_t i = 0; i < 4; i++) {
@@ -64,6 +78,7 @@ static void stats_cells(struct table *table, const struct ox_weight_stats *stats
         table_printf(table, "%.1f %%", zeros_percent(stats));
     else
         table_cell(table, "");
+    axes_cell(table, shown->sparse_axes);
     count_cell(table, stats->n_nans);
     count_cell(table, stats->n_infs);
 }
@@ -71,14 +86,14 @@ static void stats_cells(struct table *table, const struct ox_weight_stats *stats
 static void heading(struct table *table)
 {
     static const char *const names[] = {"tensor", "type",  "bytes", "min", "max", "mean",
-                                        "std",    "zeros", "share", "NaN", "Inf"};
+                                        "std",    "zeros", "share", "2:4", "NaN", "Inf"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         table_cell(table, names[i]);
 }
 
-static void add_row(struct table *table, const struct ox_weight *weight,
-                    const struct ox_weight_stats *stats)
+static void add_row(struct table *table, const struct shown *shown)
 {
+    const struct ox_weight *weight = shown->weight;
     struct ox_strbuf text = {0};
     name_text(&text, weight);
     table_cell(table, ox_strbuf_text(&text, &table->text));
@@ -87,7 +102,7 @@ static void add_row(struct table *table, const struct ox_weight *weight,
     table_cell(table, ox_strbuf_text(&text, &table->text));
     ox_strbuf_release(&text);
     table_printf(table, "%llu", (unsigned long long)weight->bytes);
-    stats_cells(table, stats);
+    stats_cells(table, shown);
 }
 
 /* The members of the object that is open. */
@@ -121,6 +136,12 @@ static void shown_json(const struct dumped *d, struct ox_json *json, const struc
         cli_json_uint(json, "zeros", stats->n_zeros);
         cli_json_uint(json, "nans", stats->n_nans);
         cli_json_uint(json, "infs", stats->n_infs);
+        ox_json_key(json, "sparse_2_4_axes");
+        ox_json_array(json);
+        for (unsigned axis = 0; axis < 64; axis++)
+            if (shown->sparse_axes >> axis & 1)
+                ox_json_uint(json, axis);
+        ox_json_end_array(json);
     }
     if (shown->has_bins) {
         ox_json_key(json, "histogram");
@@ -201,6 +222,8 @@ static enum ox_status look_at(struct dumped *d, const struct ox_weight_list *lis
                                                  bins ? N_BINS : 0, &err);
     const struct ox_weight_stats *stats = &shown->stats;
     shown->has_bins = bins && stats->numeric && stats->n > stats->n_nans + stats->n_infs;
+    if (status == OX_OK)
+        status = ox_weight_list_sparse_axes(&shown->sparse_axes, list, i, stats, &err);
     if (status == OX_OK && values)
         status = ox_weight_list_load(&shown->tensor, list, i, &err);
     return status == OX_OK ? OX_OK : cli_error(d->cli, &err);
@@ -219,7 +242,7 @@ static enum ox_status show_one(struct dumped *d, struct table *table, struct ox_
         if (status != OX_OK)
             return status;
     } else {
-        add_row(table, shown->weight, &shown->stats);
+        add_row(table, shown);
         return OX_OK;
     }
     return dump_flush_some(d);
@@ -277,7 +300,7 @@ enum ox_status dump_tensors(struct dumped *d)
 {
     struct ox_weight_list *list;
     struct ox_json json;
-    struct table table = {.columns = 11, .right = 0x7fc};
+    struct table table = {.columns = 12, .right = 0xdfc};
     enum ox_status status = open_list(d, &list);
     if (status != OX_OK)
         return status;

@@ -25,6 +25,8 @@ struct run_args {
     bool oracle;
     double rtol, atol;
     int64_t repeat, warmup;
+    double duration; /* seconds, in place of repeat; 0 */
+    int64_t concurrency;
     const char *baseline; /* what -f json printed of an earlier run; NULL */
     double max_slower;    /* in percent of its median */
     int64_t top;
@@ -46,7 +48,8 @@ enum { RUN_ENOUGH = 6 };
 struct run_timing {
     double load_ms, first_ms;
     double *ms; /* n of them, in the order of the runs */
-    size_t n;
+    size_t n, room;
+    double wall_ms; /* of all that are in ms */
 };
 
 /* The times of an earlier run: the median, what it lies between with 95 %, threads (NaN where not told). */
@@ -70,18 +73,34 @@ struct run {
     struct ox_session *session;
     struct test_sets sets; /* --test-data */
     size_t n_inputs, n_outputs;
-    size_t n_missing;             /* operators reported as not available */
-    uint64_t sample;              /* added to the seed of --random */
+    size_t n_missing; /* operators reported as not available */
+    uint64_t sample;  /* added to the seed of --random */
+    size_t guessed;   /* 1 + an input that was drawn with 1 for an open dimension; 0: none was */
     struct ox_datum **inputs;     /* by session input; NULL: not given */
     struct ox_datum **outputs;    /* by session output */
     struct run_verdict *verdicts; /* n_verdicts of them, in the order of the sets */
     size_t n_verdicts;
     struct run_timing timing;
+    unsigned load_threads;         /* of each of several runs at a time */
     struct run_baseline baseline;  /* --baseline */
     struct ox_trace *trace;        /* --trace-nonfinite; NULL */
     struct ox_node_event *fastest; /* --profile: each node's fastest of the repeated runs; NULL */
     size_t n_fastest;
 };
+
+/* ---- run_load.c ---- */
+
+/* Whether runs are timed. */
+static inline bool run_is_timed(const struct run_args *args)
+{
+    return args->repeat > 0 || args->duration > 0;
+}
+
+/* Fills run->outputs. Has reported errors. */
+enum ox_status run_once(struct run *run, double *ms);
+/* The runs that --repeat or --duration ask for, whose times come to run->timing; of --concurrency in processes that share what is
+ * loaded. After a first run. */
+enum ox_status run_load(struct run *run);
 
 /* ---- run_inputs.c ---- */
 
@@ -100,6 +119,8 @@ enum ox_status run_read_inputs(struct run *run);
 enum ox_status run_read_test_inputs(struct run *run, const char *dir);
 /* Draws what is still missing, if --random asks for it. */
 enum ox_status run_draw_inputs(struct run *run);
+/* After OX_INPUT: says so where a drawn input's size may be why. */
+void run_tell_guessed(const struct run *run);
 /* OX_USAGE naming the required inputs that nothing gives. */
 enum ox_status run_require_inputs(struct run *run);
 void run_release_data(struct ox_datum **data, size_t n);

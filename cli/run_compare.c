@@ -69,7 +69,8 @@ enum ox_status run_compare(struct run *run, const char *dir)
         return worst;
     /* Fine where the folder is to feed alone; who looks at the exit status would think that outputs agree. */
     const struct run_args *args = run->args;
-    if (args->output || args->format != RUN_TEXT || args->repeat || args->top || args->profile)
+    if (args->output || args->format != RUN_TEXT || run_is_timed(args) || args->top ||
+        args->profile)
         cli_warn(run->cli, "%s: holds no output_K.pb to compare with", dir);
     else
         worst = cli_fail(run->cli, OX_INPUT, "%s: holds no output_K.pb to compare with", dir);

@@ -384,15 +384,21 @@ static void bind(struct sizes *sizes, const struct ox_port *port, unsigned rank,
         }
 }
 
-/* What is not given: the declared number, the symbol's size, or 1. */
-static void declared_dims(const struct sizes *sizes, const struct ox_port *port, int64_t *dims)
+/* What is not given: the declared number, the symbol's size, or 1. Whether the last was taken. */
+static bool declared_dims(const struct sizes *sizes, const struct ox_port *port, int64_t *dims)
 {
+    bool guessed = false;
     for (unsigned k = 0; port->has_rank && k < port->rank && k < 64; k++) {
-        dims[k] = port->dims[k] >= 0 ? port->dims[k] : 1;
+        bool known = port->dims[k] >= 0;
+        dims[k] = known ? port->dims[k] : 1;
         for (size_t i = 0; port->dims[k] < 0 && port->symbols[k] && i < sizes->n; i++)
-            if (strcmp(sizes->names[i], port->symbols[k]) == 0)
+            if (strcmp(sizes->names[i], port->symbols[k]) == 0) {
                 dims[k] = sizes->values[i];
+                known = true;
+            }
+        guessed |= !known;
     }
+    return guessed;
 }
 
 static enum ox_status bind_given(struct run *run, struct sizes *sizes)
@@ -486,7 +492,8 @@ static enum ox_status draw_input(struct run *run, const struct sizes *sizes, siz
     if (status != OX_OK)
         return status;
     if (!found && port->has_rank && port->rank <= sizeof dims / sizeof *dims) {
-        declared_dims(sizes, port, dims);
+        if (declared_dims(sizes, port, dims) && !run->guessed)
+            run->guessed = i + 1;
         how.rank = port->rank;
         found = true;
     }
@@ -522,6 +529,21 @@ enum ox_status run_draw_inputs(struct run *run)
             status = draw_input(run, &sizes, i, seed + run->sample);
     }
     return status;
+}
+
+void run_tell_guessed(const struct run *run)
+{
+    if (!run->guessed)
+        return;
+    struct ox_strbuf name = {0};
+    const size_t i = run->guessed - 1;
+    ox_strbuf_name(&name, ox_session_input_name(run->session, i), 256);
+    if (!name.failed)
+        cli_fail(run->cli, OX_INPUT,
+                 "%s: input '%s', %s, was drawn with 1 for each open dimension (--shape %s=DIMS "
+                 "gives sizes)",
+                 run->model_path, name.data, ox_session_input(run->session, i)->type, name.data);
+    ox_strbuf_release(&name);
 }
 
 enum ox_status run_read_test_inputs(struct run *run, const char *dir)

@@ -222,7 +222,7 @@ static void print_text(struct run *run)
         }
     if (run->trace)
         trace_print_text(run->trace, out);
-    if (run->args->repeat)
+    if (run_is_timed(run->args))
         run_timing_text(run, out);
 }
 

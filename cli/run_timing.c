@@ -11,14 +11,15 @@ static int by_value(const void *a, const void *b)
 }
 
 struct summary {
-    double min, median, p90, p99, mean;
+    double min, median, p90, p95, p99, p999, mean, per_second;
     double low, high; /* between which the median lies with 95 %; NaN of fewer than RUN_ENOUGH */
 };
 
 /* Sorts the times. Percentiles by nearest rank; the bounds of the median are the order statistics that a binomial of one half
  * gives (Conover, Practical Nonparametric Statistics, 3.2), which supposes nothing of how times are distributed. */
-static struct summary summarize(struct run_timing *timing)
+static struct summary summarize(struct run *run)
 {
+    const struct run_timing *timing = &run->timing;
     struct summary s = {0};
     double *ms = timing->ms;
     const size_t n = timing->n;
@@ -28,6 +29,7 @@ static struct summary summarize(struct run_timing *timing)
     for (size_t i = 0; i < n; i++)
         s.mean += ms[i] / (double)n;
     const double half = (double)n / 2, spread = 0.98 * sqrt((double)n);
+    s.per_second = run->args->concurrency > 1 ? 1e3 * (double)n / timing->wall_ms : 1e3 / s.mean;
     s.min = ms[0];
     s.median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
     s.low = n < RUN_ENOUGH ? NAN : ms[half - spread < 1 ? 0 : (size_t)(half - spread) - 1];
@@ -35,7 +37,9 @@ static struct summary summarize(struct run_timing *timing)
                  ? NAN
                  : ms[half + spread + 1 > (double)n ? n - 1 : (size_t)ceil(half + spread)];
     s.p90 = ms[(n * 90 + 99) / 100 - 1];
+    s.p95 = ms[(n * 95 + 99) / 100 - 1];
     s.p99 = ms[(n * 99 + 99) / 100 - 1];
+    s.p999 = ms[(n * 999 + 999) / 1000 - 1];
     return s;
 }
 
@@ -79,6 +83,18 @@ static struct change change_of(const struct run *run, const struct summary *s)
     return c;
 }
 
+/* Runs of a time may be too few. */
+static bool is_compared(const struct run *run)
+{
+    return run->args->baseline && run->timing.n >= RUN_ENOUGH;
+}
+
+/* Of each run. */
+static unsigned threads_of(const struct run *run)
+{
+    return run->args->concurrency > 1 ? run->load_threads : ox_env_threads(run->cli->env);
+}
+
 /* ---- Printing ------------------------------------------------------------------------------------------------------ */
 
 static void print_members(struct ox_json *json, const char *key, size_t n, const char *const *keys,
@@ -92,21 +108,20 @@ static void print_members(struct ox_json *json, const char *key, size_t n, const
 
 void run_timing_json(struct run *run, struct ox_json *json)
 {
-    static const char *const keys[] = {"load_ms",       "first_ms",       "min_ms", "median_ms",
-                                       "median_low_ms", "median_high_ms", "p90_ms", "p99_ms",
-                                       "mean_ms",       "per_second"};
-    struct run_timing *timing = &run->timing;
-    const struct summary s = summarize(timing);
-    const double values[] = {timing->load_ms, timing->first_ms,
-                             s.min,           s.median,
-                             s.low,           s.high,
-                             s.p90,           s.p99,
-                             s.mean,          s.mean > 0 ? 1e3 / s.mean : 0};
+    static const char *const keys[] = {"load_ms",       "first_ms",       "min_ms",  "median_ms",
+                                       "median_low_ms", "median_high_ms", "p90_ms",  "p95_ms",
+                                       "p99_ms",        "p999_ms",        "mean_ms", "per_second"};
+    const struct run_timing *timing = &run->timing;
+    const struct summary s = summarize(run);
+    const double values[] = {timing->load_ms, timing->first_ms, s.min,  s.median,
+                             s.low,           s.high,           s.p90,  s.p95,
+                             s.p99,           s.p999,           s.mean, s.per_second};
     print_members(json, "timing", sizeof keys / sizeof *keys, keys, values);
     cli_json_uint(json, "repeat", timing->n);
-    cli_json_uint(json, "threads", ox_env_threads(run->cli->env));
+    cli_json_uint(json, "concurrency", (uint64_t)run->args->concurrency);
+    cli_json_uint(json, "threads", threads_of(run));
     ox_json_end_object(json);
-    if (!run->args->baseline)
+    if (!is_compared(run))
         return;
     static const char *const changed[] = {"median_ms", "ratio", "ratio_low", "ratio_high"};
     const struct change c = change_of(run, &s);
@@ -121,14 +136,17 @@ void run_timing_json(struct run *run, struct ox_json *json)
 void run_timing_text(struct run *run, struct ox_strbuf *out)
 {
     const struct run_timing *timing = &run->timing;
-    const struct summary s = summarize(&run->timing);
+    const struct summary s = summarize(run);
+    ox_strbuf_printf(out, "load %.2f ms, first run %.2f ms; %zu runs", timing->load_ms,
+                     timing->first_ms, timing->n);
+    if (run->args->concurrency > 1)
+        ox_strbuf_printf(out, ", %lld at a time", (long long)run->args->concurrency);
     ox_strbuf_printf(out,
-                     "load %.2f ms, first run %.2f ms; %zu runs: min %.3f, median %.3f, p90 "
-                     "%.3f, p99 %.3f, mean %.3f "
+                     ": min %.3f, median %.3f, p90 %.3f, p95 %.3f, p99 %.3f, p99.9 %.3f, mean %.3f "
                      "ms, %.1f a second; peak memory %.1f MB\n",
-                     timing->load_ms, timing->first_ms, timing->n, s.min, s.median, s.p90, s.p99,
-                     s.mean, s.mean > 0 ? 1e3 / s.mean : 0, (double)cli_peak_resident() / 1e6);
-    if (!run->args->baseline)
+                     s.min, s.median, s.p90, s.p95, s.p99, s.p999, s.mean, s.per_second,
+                     (double)cli_peak_resident() / 1e6);
+    if (!is_compared(run))
         return;
     const struct change c = change_of(run, &s);
     ox_strbuf_puts(out, "against ");
@@ -147,9 +165,13 @@ enum ox_status run_judge_times(struct run *run)
     const struct run_args *args = run->args;
     if (!args->baseline)
         return OX_OK;
-    const struct summary s = summarize(&run->timing);
+    if (run->timing.n < RUN_ENOUGH)
+        return cli_fail(run->cli, OX_USAGE,
+                        "%s: %zu runs in that time are too few to be held against --baseline",
+                        run->model_path, run->timing.n);
+    const struct summary s = summarize(run);
     const struct change c = change_of(run, &s);
-    const unsigned threads = ox_env_threads(run->cli->env);
+    const unsigned threads = threads_of(run);
     if (run->baseline.threads > 0 && (unsigned)run->baseline.threads != threads)
         cli_warn(run->cli, "%s: warning: %s was run with -t %.0f, this with -t %u", run->model_path,
                  args->baseline, run->baseline.threads, threads);

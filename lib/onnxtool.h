@@ -1072,6 +1072,29 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
                                     const struct ox_weight_list *weights, size_t i, uint64_t *bins,
                                     size_t n_bins, struct ox_error *err);
 
+/* Axes along which two of each four neighbours are zeros (2:4 sparsity, as sparse tensor cores take weights), a bit each, of tensors of
+ * numbers; 0: none, or its size is no multiple of four. `stats` are of ox_weight_list_stats(). */
+enum ox_status ox_weight_list_sparse_axes(uint64_t *axes, const struct ox_weight_list *weights,
+                                          size_t i, const struct ox_weight_stats *stats,
+                                          struct ox_error *err);
+
+struct ox_pruned {
+    size_t n_weights; /* that are so sparse now, or were */
+    size_t n_left;    /* whose size is no multiple of `of`, or that are summed along several axes */
+    uint64_t n_zeroed; /* elements */
+};
+
+/* Of the weights of convolutions and products of floats, initializers, along the axis that is summed over, the `keep` largest of each
+ * `of` neighbours stay (the first of equal ones) and the others become zeros. 0 < keep < of <= 64. */
+enum ox_status ox_prune_weights(struct ox_model *model, unsigned keep, unsigned of,
+                                struct ox_pruned *told, struct ox_error *err);
+/* Initializers of which at least `share` is zeros (+0) and that are smaller so become sparse ones; n of them. OX_USAGE: the model's IR
+ * version has none. */
+enum ox_status ox_sparsify_initializers(struct ox_model *model, double share, size_t *n,
+                                        struct ox_error *err);
+/* ... and back, all. OX_INPUT: damaged. */
+enum ox_status ox_densify_initializers(struct ox_model *model, size_t *n, struct ox_error *err);
+
 /* ---- Summaries -------------------------------------------------------------------------------------------------- */
 
 struct ox_summary_port {
@@ -1180,6 +1203,48 @@ enum ox_status ox_draw(struct ox_strbuf *out, struct ox_model *model, struct ox_
 enum ox_status ox_extract(struct ox_model *model, const struct ox_shapes *shapes,
                           const char *const *inputs, size_t n_inputs, const char *const *outputs,
                           size_t n_outputs, struct ox_error *err);
+
+/* ---- Reducing --------------------------------------------------------------------------------------------------- */
+
+enum ox_reduce_verdict {
+    OX_PASSES, /* what is looked for does not show */
+    OX_FAILS,  /* it does */
+    OX_STOP    /* that is enough: the smallest so far is the result */
+};
+
+struct ox_reduce_options {
+    /* What a part of the model does. It may be saved, but neither changed nor kept. Any status but OX_OK ends the search. */
+    enum ox_status (*check)(void *arg, struct ox_model *part, enum ox_reduce_verdict *verdict,
+                            struct ox_error *err);
+    /* Fills `values` (of names of the main graph, NULL before) with what one run of that model makes of them, as far as it can: each
+     * the caller's to release. NULL: what is cut off becomes inputs alone. */
+    enum ox_status (*record)(void *arg, struct ox_model *model, const char *const *names, size_t n,
+                             struct ox_datum **values, struct ox_error *err);
+    void *arg;
+    bool constants_alone; /* the model's own inputs are all: what is cut off becomes constants */
+};
+
+struct ox_reduced {
+    size_t n_checks;                /* that were made */
+    size_t n_spared;                /* parts that were known, or are no valid model */
+    size_t n_nodes_before, n_nodes; /* those in subgraphs and functions included, constants not */
+    size_t n_constants;             /* values that were recorded */
+    bool whole;                     /* nothing stopped it: no single node can go */
+};
+
+struct ox_reduction;
+/* The smallest part of a model that still fails, found by halving where that leads on, else step by step: of its outputs those that
+ * are needed, up to the first value that fails; then from where; then without any nodes in between; functions and the bodies of If, Loop and
+ * Scan put where they are used. What enters a part becomes an input, where that will not do a constant. Parts are valid models, if the
+ * whole is one, and the same question is asked but once. The model is sorted (ox_model_sort()), stays as it is and must outlive the result.
+ * OX_NEGATIVE: the whole does not fail. *told is set in any case. */
+enum ox_status ox_reduce(struct ox_reduction **out, struct ox_model *model,
+                         const struct ox_reduce_options *options, struct ox_reduced *told,
+                         struct ox_error *err);
+
+/* Good until the release. */
+struct ox_model *ox_reduction_model(const struct ox_reduction *reduction);
+void ox_reduction_release(struct ox_reduction *reduction);
 
 /* ---- Merging ---------------------------------------------------------------------------------------------------- */
 
@@ -1375,6 +1440,11 @@ enum ox_status ox_optimize(struct ox_model *model, const struct ox_optimize_opti
  * drops the functions. OX_UNSUPPORTED: a body cannot be brought there; OX_LIMIT: calls without end. After a failure the
  * model is good for nothing. */
 enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err);
+/* The same of these alone, or (except) of all functions of the model but these: "Name" or "domain:Name" of functions, and, unless except,
+ * of operators that the standard defines by others, HardSwish. OX_USAGE: a name is none's; OX_UNSUPPORTED: also an operator
+ * without a body that holds for all nodes of it at the model's opset. */
+enum ox_status ox_inline_named(struct ox_model *model, const char *const *names, size_t n,
+                               bool except, size_t *n_calls, struct ox_error *err);
 struct ox_stripped {
     uint64_t n, bytes; /* constants that went */
     uint64_t n_left,

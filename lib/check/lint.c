@@ -1,5 +1,5 @@
 /* Advice that a node or a value by itself gives. */
-#include "check/lint.h"
+#include "check/linter.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Nodes and initializers from which nothing follows. */
 #include <stdlib.h>
 
-#include "check/lint.h"
+#include "check/linter.h"
 #include "model/name.h"
 #include "model/value.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/lint.h"
+#include "check/linter.h"
 #include "model/name.h"
 
 enum {

@@ -62,7 +62,7 @@ static size_t header_bytes(void)
     return (sizeof(struct ox_arena_block) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static bool add_block(struct ox_arena *arena, size_t need)
+static bool new_block(struct ox_arena *arena, size_t need)
 {
     size_t bytes = arena->blocks ? arena->blocks->bytes * 2 : FIRST_BLOCK;
     if (bytes > LARGEST_BLOCK)
@@ -96,7 +96,7 @@ static size_t padding(const struct ox_arena *arena, size_t align)
 bool ox_arena_reserve(struct ox_arena *arena, size_t bytes)
 {
     size_t left = (size_t)(arena->end - arena->at), before = padding(arena, ALIGN);
-    return (left >= before && left - before >= bytes) || add_block(arena, bytes);
+    return (left >= before && left - before >= bytes) || new_block(arena, bytes);
 }
 
 static size_t rounded(size_t bytes, size_t align)
@@ -111,7 +111,7 @@ static void *take(struct ox_arena *arena, size_t bytes, size_t align)
     bytes = rounded(bytes, align);
     size_t before = padding(arena, align);
     if ((size_t)(arena->end - arena->at) < before + bytes) {
-        if (!add_block(arena, bytes))
+        if (!new_block(arena, bytes))
             return NULL;
         before = 0;
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/halve.h"
+#include "graph/halver.h"
 #include "graph/match.h"
 #include "schema/schema.h"
 

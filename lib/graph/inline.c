@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "graph/diff/diff.h"
+#include "graph/expand.h"
+#include "graph/extract.h"
 #include "graph/splice.h"
 #include "model/value.h"
 #include "schema/schema.h"
@@ -14,9 +16,22 @@ static enum ox_status no_room(const struct ox_model *model, struct ox_error *err
 
 /* ---- Functions ---------------------------------------------------------------------------------------------------- */
 
+/* What is put in place. */
+struct selection {
+    struct ox_model *model;
+    bool *takes; /* functions, by place */
+    bool any;    /* one of them */
+    /* Operators that the standard defines by others. */
+    const char *const *names;
+    size_t n_names;
+    struct ox_error *err;
+};
+
 /* The model reads all nodes by its own versions: functions come to these, and what only they import is imported. */
-static enum ox_status align_opsets(struct ox_model *model, struct ox_error *err)
+static enum ox_status align_opsets(const struct selection *s)
 {
+    struct ox_model *model = s->model;
+    struct ox_error *err = s->err;
     struct ox_opset_goal *goals = calloc(model->n_opsets + 1, sizeof *goals);
     struct ox_conversion *conversion = NULL;
     size_t n_goals = 0;
@@ -24,7 +39,7 @@ static enum ox_status align_opsets(struct ox_model *model, struct ox_error *err)
         return no_room(model, err);
     for (size_t i = 0; i < model->n_functions; i++) {
         const struct ox_function *function = &model->functions[i];
-        for (size_t k = 0; k < function->n_opsets; k++) {
+        for (size_t k = 0; k < function->n_opsets && s->takes[i]; k++) {
             const struct ox_opset *opset = &function->opsets[k];
             int64_t ours = ox_graph_opset(model->graph, opset->domain);
             if (!ours && !ox_model_import(model, opset->domain, opset->version)) {
@@ -53,8 +68,9 @@ static enum ox_status align_opsets(struct ox_model *model, struct ox_error *err)
 }
 
 /* Adds to sums[f], of each function, the nodes that its calls come to by sizes[f]; to sums[n_functions] those of all else. */
-static void add_sizes(const struct ox_model *model, const uint64_t *sizes, uint64_t *sums)
+static void add_sizes(const struct selection *s, const uint64_t *sizes, uint64_t *sums)
 {
+    const struct ox_model *model = s->model;
     const uint64_t most = UINT64_MAX / 4;
     for (size_t g = 0; g < model->n_graphs; g++) {
         const struct ox_graph *graph = model->graphs[g];
@@ -64,7 +80,8 @@ static void add_sizes(const struct ox_model *model, const uint64_t *sizes, uint6
             const struct ox_node *node = graph->nodes[i];
             const struct ox_function *callee =
                 ox_model_function(model, node->domain, node->op_type, node->overload);
-            *sum += 1 + (callee ? sizes[callee - model->functions] : 0);
+            const bool taken = callee && s->takes[callee - model->functions];
+            *sum += 1 + (taken ? sizes[callee - model->functions] : 0);
             *sum = *sum < most ? *sum : most;
         }
     }
@@ -77,8 +94,10 @@ static bool is_over(uint64_t limit, uint64_t n)
 
 /* Refuses functions that call themselves, and those that come to more nodes than the limit: 40 that call the next twice are 10^12. A
  * pass gives each function the size that is right one call deeper. */
-static enum ox_status judge_expansion(const struct ox_model *model, struct ox_error *err)
+static enum ox_status judge_expansion(const struct selection *s)
 {
+    const struct ox_model *model = s->model;
+    struct ox_error *err = s->err;
     const struct ox_limits *limits = &model->env->limits;
     const size_t n = model->n_functions;
     const bool is_deep = is_over(limits->call_depth, n);
@@ -89,7 +108,7 @@ static enum ox_status judge_expansion(const struct ox_model *model, struct ox_er
     bool settled = false;
     for (size_t pass = 0; pass <= most && !settled; pass++) {
         memset(sums, 0, (n + 1) * sizeof *sums);
-        add_sizes(model, sizes, sums);
+        add_sizes(s, sizes, sums);
         settled =
             memcmp(sums, sizes, n * sizeof *sums) == 0 || is_over(limits->expanded_nodes, sums[n]);
         memcpy(sizes, sums, (n + 1) * sizeof *sums);
@@ -107,30 +126,96 @@ static enum ox_status judge_expansion(const struct ox_model *model, struct ox_er
     return OX_OK;
 }
 
+/* What a function reads its nodes by, once others' nodes stand in it. */
+static bool import_all(struct ox_function *into, const struct ox_function *from,
+                       struct ox_arena *arena)
+{
+    for (size_t i = 0; i < from->n_opsets; i++) {
+        bool there = false;
+        for (size_t k = 0; k < into->n_opsets; k++)
+            there |= strcmp(into->opsets[k].domain, from->opsets[i].domain) == 0;
+        if (there)
+            continue;
+        struct ox_opset *opsets = ox_arena_array(arena, into->n_opsets + 1, sizeof *opsets);
+        if (!opsets)
+            return false;
+        if (into->n_opsets)
+            memcpy(opsets, into->opsets, into->n_opsets * sizeof *opsets);
+        opsets[into->n_opsets++] = from->opsets[i];
+        into->opsets = opsets;
+    }
+    return true;
+}
+
 static enum ox_status inline_call(struct ox_node *node, const struct ox_function *function,
                                   struct ox_error *err)
 {
+    struct ox_model *model = node->graph->model;
     struct ox_splice splice = ox_splice_for(node, function->body);
     splice.defaults = function->attr_defaults;
     splice.n_defaults = function->n_attr_defaults;
+    if (node->graph->function && !import_all(node->graph->function, function, &model->arena))
+        return no_room(model, err);
     return ox_graph_splice(node->graph, &splice, err);
 }
 
-static enum ox_status inline_graph(struct ox_graph *graph, size_t *n_calls, struct ox_error *err)
+/* "Name", "domain:Name" */
+static bool is_called(const char *name, const char *domain, const char *op_type)
+{
+    const char *colon = strrchr(name, ':');
+    if (!colon)
+        return strcmp(name, op_type) == 0;
+    const size_t n = (size_t)(colon - name);
+    domain = *domain ? domain : "ai.onnx";
+    return strcmp(colon + 1, op_type) == 0 && strlen(domain) == n && strncmp(domain, name, n) == 0;
+}
+
+static bool is_named(const struct selection *s, const char *domain, const char *op_type)
+{
+    for (size_t i = 0; i < s->n_names; i++)
+        if (is_called(s->names[i], domain, op_type))
+            return true;
+    return false;
+}
+
+static enum ox_status expand_operator(const struct selection *s, struct ox_node *node, bool *done)
+{
+    const int64_t version = ox_graph_opset(node->graph, node->domain);
+    const struct ox_schema *row = ox_schema_find(node->domain, node->op_type, version);
+    const struct ox_schema_body *body = row ? ox_schema_body_at(row, version) : NULL;
+    *done = false;
+    if (!row || !is_named(s, node->domain, node->op_type))
+        return OX_OK;
+    if (body)
+        OX_TRY(ox_node_expand(node, row, body, done, s->err));
+    return *done ? OX_OK
+                 : ox_fail(s->err, OX_UNSUPPORTED,
+                           "%s: the standard has no body for %s of opset %lld%s", s->model->path,
+                           node->op_type, (long long)version,
+                           row->has_function && !body ? " that is the same for all nodes" : "");
+}
+
+static enum ox_status inline_node(const struct selection *s, struct ox_node *node, bool *done)
+{
+    struct ox_model *model = s->model;
+    const struct ox_function *function =
+        ox_model_function(model, node->domain, node->op_type, node->overload);
+    if (!function)
+        return expand_operator(s, node, done);
+    *done = s->takes[function - model->functions];
+    return *done ? inline_call(node, function, s->err) : OX_OK;
+}
+
+static enum ox_status inline_graph(const struct selection *s, struct ox_graph *graph,
+                                   size_t *n_calls)
 {
     struct ox_model *model = graph->model;
     size_t n = graph->n_nodes, before = *n_calls;
     bool *calls = calloc(n + 1, sizeof *calls);
-    enum ox_status status = calls ? OX_OK : no_room(model, err);
+    enum ox_status status = calls ? OX_OK : no_room(model, s->err);
     for (size_t i = 0; i < n && status == OX_OK; i++) {
-        struct ox_node *node = graph->nodes[i];
-        const struct ox_function *function =
-            ox_model_function(model, node->domain, node->op_type, node->overload);
-        if (!function)
-            continue;
-        calls[i] = true;
-        ++*n_calls;
-        status = inline_call(node, function, err);
+        status = inline_node(s, graph->nodes[i], &calls[i]);
+        *n_calls += calls[i];
     }
     if (status == OX_OK && *n_calls > before) {
         bool *remove = realloc(calls, (graph->n_nodes + 1) * sizeof *remove);
@@ -138,42 +223,112 @@ static enum ox_status inline_graph(struct ox_graph *graph, size_t *n_calls, stru
             memset(remove + n, 0, (graph->n_nodes - n) * sizeof *remove);
             calls = remove;
             ox_graph_remove_nodes(graph, remove);
-            status = ox_graph_sort(graph, err);
+            status = ox_graph_sort(graph, s->err);
             if (status != OX_OK)
-                ox_fail_context(err, status, "%s", model->path);
+                ox_fail_context(s->err, status, "%s", model->path);
         } else {
-            status = no_room(model, err);
+            status = no_room(model, s->err);
         }
     }
     free(calls);
     return status;
 }
 
-/* The functions leave the model with all graphs in them. */
-static void drop_functions(struct ox_model *model)
+/* Not in functions that leave. */
+static bool stays(const struct selection *s, const struct ox_graph *graph)
 {
-    for (size_t g = 0; g < model->n_graphs; g++)
-        model->graphs[g]->dropped = model->graphs[g]->function != NULL;
-    ox_model_drop_graphs(model);
-    model->n_functions = 0;
+    return !graph->function || !s->takes[graph->function - s->model->functions];
+}
+
+static enum ox_status inline_selected(const struct selection *s, size_t *n_calls)
+{
+    struct ox_model *model = s->model;
+    size_t before;
+    if (s->any) {
+        OX_TRY(judge_expansion(s));
+        OX_TRY(align_opsets(s));
+    }
+    do {
+        before = *n_calls;
+        for (size_t g = 0; g < model->n_graphs; g++)
+            if (stays(s, model->graphs[g]))
+                OX_TRY(inline_graph(s, model->graphs[g], n_calls));
+    } while (*n_calls != before);
+    for (size_t i = 0; i < model->n_functions; i++)
+        s->takes[i] = !s->takes[i];
+    ox_model_keep_functions(model, s->takes);
+    return OX_OK;
+}
+
+static enum ox_status begin(struct selection *s, struct ox_model *model, size_t *n_calls,
+                            struct ox_error *err)
+{
+    *n_calls = 0;
+    *s = (struct selection){.model = model, .err = err};
+    s->takes = calloc(model->n_functions + 1, sizeof *s->takes);
+    return s->takes ? OX_OK : no_room(model, err);
 }
 
 enum ox_status ox_inline_functions(struct ox_model *model, size_t *n_calls, struct ox_error *err)
 {
-    size_t before;
+    struct selection s;
     *n_calls = 0;
     if (!model->n_functions || !model->graph)
         return OX_OK;
-    OX_TRY(judge_expansion(model, err));
-    OX_TRY(align_opsets(model, err));
-    do {
-        before = *n_calls;
-        for (size_t g = 0; g < model->n_graphs; g++)
-            if (!model->graphs[g]->function)
-                OX_TRY(inline_graph(model->graphs[g], n_calls, err));
-    } while (*n_calls != before);
-    drop_functions(model);
-    return OX_OK;
+    OX_TRY(begin(&s, model, n_calls, err));
+    s.any = true;
+    for (size_t i = 0; i < model->n_functions; i++)
+        s.takes[i] = true;
+    enum ox_status status = inline_selected(&s, n_calls);
+    free(s.takes);
+    return status;
+}
+
+/* Marks the functions of that name, or says that it is none's. */
+static enum ox_status select_name(struct selection *s, const char *name, bool except)
+{
+    struct ox_model *model = s->model;
+    char shown[OX_SHOWN_BYTES];
+    bool found = false;
+    for (size_t i = 0; i < model->n_functions; i++) {
+        if (!is_called(name, model->functions[i].domain, model->functions[i].name))
+            continue;
+        found = true;
+        s->takes[i] = !except;
+    }
+    for (size_t g = 0; g < model->n_graphs && !found && !except; g++)
+        for (size_t i = 0; i < model->graphs[g]->n_nodes && !found; i++)
+            found = is_called(name, model->graphs[g]->nodes[i]->domain,
+                              model->graphs[g]->nodes[i]->op_type);
+    return found ? OX_OK
+                 : ox_fail(s->err, OX_USAGE, "%s: '%s' is no function of it%s", model->path,
+                           ox_shown(shown, name, strlen(name)),
+                           except ? "" : ", nor an operator that it has");
+}
+
+enum ox_status ox_inline_named(struct ox_model *model, const char *const *names, size_t n,
+                               bool except, size_t *n_calls, struct ox_error *err)
+{
+    struct selection s;
+    *n_calls = 0;
+    if (!model->graph)
+        return ox_fail(err, OX_INPUT, "%s: there is no graph", model->path);
+    OX_TRY(begin(&s, model, n_calls, err));
+    for (size_t i = 0; i < model->n_functions; i++)
+        s.takes[i] = except;
+    enum ox_status status = OX_OK;
+    for (size_t i = 0; i < n && status == OX_OK; i++)
+        status = select_name(&s, names[i], except);
+    for (size_t i = 0; i < model->n_functions; i++)
+        s.any |= s.takes[i];
+    if (!except) {
+        s.names = names;
+        s.n_names = n;
+    }
+    if (status == OX_OK)
+        status = inline_selected(&s, n_calls);
+    free(s.takes);
+    return status;
 }
 
 /* ---- Equal weights ------------------------------------------------------------------------------------------------ */

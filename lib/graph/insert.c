@@ -64,16 +64,6 @@ static enum ox_status read_body(const struct insertion *in, struct ox_model **bo
 
 /* ---- Where -------------------------------------------------------------------------------------------------------- */
 
-static bool is_captured(const struct ox_value *value)
-{
-    const struct ox_model *model = value->graph->model;
-    for (size_t g = 0; g < model->n_graphs; g++)
-        for (size_t i = 0; i < model->graphs[g]->n_values; i++)
-            if (model->graphs[g]->values[i]->outer == value)
-                return true;
-    return false;
-}
-
 /* A value that a node makes goes on under its name, and what the node makes gets another; so nobody who takes it needs a change. */
 static enum ox_status behind_node(struct insertion *in, struct ox_value **from)
 {
@@ -106,7 +96,7 @@ static enum ox_status behind_input(struct insertion *in, struct ox_value **to)
     struct ox_graph *graph = value->graph;
     struct ox_strbuf name = {0};
     char shown[OX_SHOWN_BYTES];
-    if (is_captured(value))
+    if (ox_value_is_captured(value))
         return ox_fail(in->err, OX_UNSUPPORTED, "%s: '%s' is taken by a subgraph too",
                        in->model->path, ox_shown(shown, value->name, strlen(value->name)));
     ox_strbuf_printf(&name, "%s_after", value->name);

@@ -41,10 +41,8 @@ static void use_graph(struct pruner *p, const struct ox_graph *graph)
 static void find_used(struct pruner *p)
 {
     for (size_t g = 0; g < p->model->n_graphs; g++) {
-        const struct ox_graph *graph = p->model->graphs[g], *top = graph;
-        while (top->parent)
-            top = top->parent->graph;
-        if (top == p->model->graph)
+        const struct ox_graph *graph = p->model->graphs[g];
+        if (ox_graph_root(graph) == p->model->graph)
             use_graph(p, graph);
     }
     while (p->n_todo) {
@@ -57,27 +55,21 @@ static void find_used(struct pruner *p)
 
 /* ---- What goes ----------------------------------------------------------------------------------------------------- */
 
-static void drop_graphs(struct pruner *p)
+static void drop_others(struct ox_model *model)
 {
-    struct ox_model *model = p->model;
     for (size_t g = 0; g < model->n_graphs; g++) {
         struct ox_graph *graph = model->graphs[g];
-        const struct ox_graph *top = graph;
-        while (top->parent)
-            top = top->parent->graph;
-        graph->dropped =
-            graph->function ? !p->used[graph->function - model->functions] : top != model->graph;
+        graph->dropped = !graph->function && ox_graph_root(graph) != model->graph;
     }
     ox_model_drop_graphs(model);
 }
 
 /* Functions move together: what points to them follows. */
-static void drop_functions(struct pruner *p)
+static void move_functions(struct ox_model *model, const bool *keep)
 {
-    struct ox_model *model = p->model;
     size_t kept = 0;
     for (size_t i = 0; i < model->n_functions; i++) {
-        if (!p->used[i])
+        if (!keep[i])
             continue;
         for (size_t g = 0; g < model->n_graphs; g++)
             if (model->graphs[g]->function == &model->functions[i])
@@ -96,6 +88,16 @@ static void drop_functions(struct pruner *p)
         if (key)
             ox_strmap_add(&model->function_names, key, strlen(key), &index, NULL);
     }
+}
+
+void ox_model_keep_functions(struct ox_model *model, const bool *keep)
+{
+    for (size_t g = 0; g < model->n_graphs; g++) {
+        struct ox_graph *graph = model->graphs[g];
+        graph->dropped = graph->function && !keep[graph->function - model->functions];
+    }
+    ox_model_drop_graphs(model);
+    move_functions(model, keep);
 }
 
 static void drop_opsets(struct pruner *p)
@@ -140,8 +142,8 @@ enum ox_status ox_model_prune(struct ox_model *model, struct ox_error *err)
     p.used_opset = calloc(model->n_opsets + 1, sizeof *p.used_opset);
     if (p.used && p.todo && p.used_opset) {
         find_used(&p);
-        drop_graphs(&p);
-        drop_functions(&p);
+        drop_others(model);
+        ox_model_keep_functions(model, p.used);
         drop_opsets(&p);
         drop_entries(model);
     } else {

@@ -187,7 +187,8 @@ enum ox_status ox_rw_each(struct ox_rewrite *rw, const struct ox_graph *graph, c
         struct ox_node *node = graph->nodes[i];
         OX_TRY(ox_env_poll(rw->env, err));
         if (!ox_rw_gone(rw, node) && node->n_outputs > 0 &&
-            (!op_type || (!*node->domain && strcmp(node->op_type, op_type) == 0)))
+            (!op_type ||
+             (!*node->domain && *node->op_type == *op_type && strcmp(node->op_type, op_type) == 0)))
             look_at(rw, node);
     }
     return OX_OK;

@@ -243,22 +243,3 @@ enum ox_status ox_weight_list_of_data(struct ox_weight_list **out, struct ox_env
         *out = list;
     return status;
 }
-
-enum ox_status ox_saved_load(struct ox_tensor **out, const struct ox_weight_list *list, size_t i,
-                             struct ox_error *err)
-{
-    const struct ox_saved_tensor *saved = &list->saved[i];
-    if (saved->file)
-        return ox_tensor_file_load(out, saved->file, saved->at, err);
-    *out = ox_tensor_ref(saved->tensor);
-    return OX_OK;
-}
-
-void ox_saved_release(struct ox_weight_list *list)
-{
-    for (size_t i = 0; list->saved && i < list->n; i++)
-        ox_tensor_release(list->saved[i].tensor);
-    for (size_t i = 0; i < list->n_files; i++)
-        ox_tensor_file_release(list->files[i]);
-    free(list->files);
-}

@@ -388,7 +388,8 @@ static enum ox_status bring_scope(struct splicer *s, const struct level *level)
 {
     const struct ox_graph *body = level->from;
     for (size_t i = 0; i < body->n_values; i++)
-        level->map[i] = body->values[i]->outer;
+        if (body->values[i]->outer)
+            level->map[i] = body->values[i]->outer;
     for (size_t i = 0; i < body->n_inits; i++) {
         const struct ox_value *value = ox_graph_value(body, body->inits[i]->name);
         struct ox_tensor *tensor;

@@ -114,7 +114,11 @@ void ox_weight_list_release(struct ox_weight_list *list)
 {
     if (!list)
         return;
-    ox_saved_release(list);
+    for (size_t i = 0; list->saved && i < list->n; i++)
+        ox_tensor_release(list->saved[i].tensor);
+    for (size_t i = 0; i < list->n_files; i++)
+        ox_tensor_file_release(list->files[i]);
+    free(list->files);
     ox_arena_release(&list->arena);
     free(list);
 }
@@ -137,8 +141,13 @@ const struct ox_stored *ox_weight_list_stored(const struct ox_weight_list *list,
 enum ox_status ox_weight_list_load(struct ox_tensor **out, const struct ox_weight_list *list,
                                    size_t i, struct ox_error *err)
 {
-    return list->saved ? ox_saved_load(out, list, i, err)
-                       : ox_stored_load(list->model, list->stored[i], out, err);
+    if (!list->saved)
+        return ox_stored_load(list->model, list->stored[i], out, err);
+    const struct ox_saved_tensor *saved = &list->saved[i];
+    if (saved->file)
+        return ox_tensor_file_load(out, saved->file, saved->at, err);
+    *out = ox_tensor_ref(saved->tensor);
+    return OX_OK;
 }
 
 /* ---- Statistics --------------------------------------------------------------------------------------------------- */

@@ -25,10 +25,4 @@ struct ox_weight_list {
     size_t n_files, capacity;
 };
 
-/* ---- saved_data.c ---- */
-
-enum ox_status ox_saved_load(struct ox_tensor **out, const struct ox_weight_list *list, size_t i,
-                             struct ox_error *err);
-void ox_saved_release(struct ox_weight_list *list);
-
 #endif

@@ -70,7 +70,7 @@ void ox_conv_pack(const struct ox_compute *t, struct ox_env *env, enum ox_conv_w
         ox_conv_spread_pack(t, c, weights, type, out);
         break;
     case OX_CONV_COLUMNS:
-        ox_conv_columns_pack(t, c, weights, type, out);
+        ox_conv_columns_pack(t, env, c, weights, type, out);
         break;
     case OX_CONV_WINOGRAD_LINE:
         ox_conv_winograd_pack(t, env, c, 4, weights, type, out);

@@ -68,10 +68,10 @@ static double cost(const struct ox_compute *t, const struct ox_conv *c)
 
 bool ox_conv_columns_fits(const struct ox_compute *t, const struct ox_conv *c, double other)
 {
-    const double gain = 0.8;
+    const double gain = 0.8, few_gain = 0.25; /* few pixels fill no tiles of rows */
     return turns(c) && !c->planar && c->dilation[1] == 1 && c->in_channels && c->out_channels &&
            c->out_channels <= CHANNELS_MOST && c->out_pixel == c->out_channels &&
-           c->in[0] * c->in[1] >= PIXELS_LEAST && c->in_channels <= t->depth_most &&
+           (c->in[0] * c->in[1] >= PIXELS_LEAST || cost(t, c) < few_gain * other) &&
            cost(t, c) < gain * other;
 }
 
@@ -94,11 +94,15 @@ static float weight_at(const struct ox_compute *t, const struct ox_conv *c, size
 }
 
 /* Columns are rows of the kernel, then its columns, then channels. */
-void ox_conv_columns_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
-                          enum ox_weight_type type, float *out)
+void ox_conv_columns_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                          const void *weights, enum ox_weight_type type, float *out)
 {
     const struct job j = job_of(c);
     const size_t n = c->out_channels;
+    if (c->transposed && n == 1) {
+        ox_dense_pack(t, env, c->in_channels, j.cols, weights, type, j.cols, 1, out);
+        return;
+    }
     for (size_t first = 0; first < j.cols; first += t->nr)
         for (size_t u = 0; u < c->in_channels; u++)
             for (size_t col = first; col < first + t->nr; col++)

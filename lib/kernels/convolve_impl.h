@@ -115,6 +115,8 @@ size_t ox_conv_upright_work(const struct ox_conv *c, const struct ox_env *env);
 void ox_conv_upright(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                      const float *packed, const float *in, float *out,
                      const struct ox_epilogue *end, float *work);
+
+/* convolve_lines.c */
 /* Lets the kernel do what it can of an epilogue (of channels from `first` on): sets its bias and bounds. Whether nothing is left. */
 bool ox_conv_depthwise_begin(struct ox_depthwise *d, const struct ox_epilogue *end, size_t first);
 /* What is left, of n pixels at `out`, the first of which is row `row` of the epilogue; they lie as d says. */
@@ -139,8 +141,8 @@ void ox_conv_spread(const struct ox_compute *t, struct ox_env *env, const struct
 /* Whether that is quicker than what takes `other` cycles for each pixel of the input. */
 bool ox_conv_columns_fits(const struct ox_compute *t, const struct ox_conv *c, double other);
 size_t ox_conv_columns_packed(const struct ox_compute *t, const struct ox_conv *c);
-void ox_conv_columns_pack(const struct ox_compute *t, const struct ox_conv *c, const void *weights,
-                          enum ox_weight_type type, float *out);
+void ox_conv_columns_pack(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
+                          const void *weights, enum ox_weight_type type, float *out);
 size_t ox_conv_columns_work(const struct ox_conv *c);
 void ox_conv_columns(const struct ox_compute *t, struct ox_env *env, const struct ox_conv *c,
                      const float *packed, const float *in, float *out,

@@ -174,11 +174,18 @@ void ox_node_label(struct ox_strbuf *out, const struct ox_node *node)
         ox_strbuf_printf(out, "#%u", (unsigned)node->index);
 }
 
+const struct ox_graph *ox_graph_root(const struct ox_graph *graph)
+{
+    while (graph->parent)
+        graph = graph->parent->graph;
+    return graph;
+}
+
 void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph)
 {
     size_t depth = 0;
-    const struct ox_graph *root = graph;
-    for (; root->parent; root = root->parent->graph)
+    const struct ox_graph *root = ox_graph_root(graph);
+    for (const struct ox_graph *at = graph; at != root; at = at->parent->graph)
         depth++;
     if (root->function) {
         ox_strbuf_printf(out, "function %s:%s", root->function->domain, root->function->name);

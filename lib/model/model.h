@@ -119,6 +119,10 @@ struct ox_stored_sparse {
     const struct Onnx__SparseTensorProto *proto;
 };
 
+/* Its values and indices as one datum, which the caller releases. Fails as ox_stored_load() does; where the indices lead is not looked at. */
+enum ox_status ox_stored_sparse_load(struct ox_model *model, const struct ox_stored_sparse *stored,
+                                     struct ox_datum **out, struct ox_error *err);
+
 /* ---- Attributes ------------------------------------------------------------------------------------------------- */
 
 enum ox_attr_type { /* AttributeProto.AttributeType */
@@ -300,6 +304,8 @@ const struct ox_function *ox_model_function(const struct ox_model *model, const 
                                             const char *name, const char *overload);
 /* "" for the main graph; "loop_1.body.#12.then_branch"; function bodies start with "function domain:name". */
 void ox_graph_path(struct ox_strbuf *out, const struct ox_graph *graph);
+/* The outermost one around it: the main graph, a function's, or one of training. */
+const struct ox_graph *ox_graph_root(const struct ox_graph *graph);
 /* The node's name, or "#12" by its place. */
 void ox_node_label(struct ox_strbuf *out, const struct ox_node *node);
 

@@ -320,3 +320,17 @@ enum ox_status ox_stored_fill(struct ox_model *model, const struct ox_stored *st
     ox_tensor_release(loaded);
     return OX_OK;
 }
+
+enum ox_status ox_stored_sparse_load(struct ox_model *model, const struct ox_stored_sparse *stored,
+                                     struct ox_datum **out, struct ox_error *err)
+{
+    struct ox_tensor *values = NULL, *indices = NULL;
+    enum ox_status status;
+    OX_TRY_CLEANUP(ox_stored_load(model, stored->values, &values, err));
+    OX_TRY_CLEANUP(ox_stored_load(model, stored->indices, &indices, err));
+    status = ox_datum_sparse(out, values, indices, stored->rank, stored->dims, err);
+cleanup:
+    ox_tensor_release(values);
+    ox_tensor_release(indices);
+    return status;
+}

@@ -35,6 +35,16 @@ const struct ox_value *ox_captures_next(struct ox_captures *at)
     return NULL;
 }
 
+bool ox_value_is_captured(const struct ox_value *value)
+{
+    const struct ox_model *model = value->graph->model;
+    for (size_t g = 0; g < model->n_graphs; g++)
+        for (size_t i = 0; i < model->graphs[g]->n_values; i++)
+            if (model->graphs[g]->values[i]->outer == value)
+                return true;
+    return false;
+}
+
 void ox_captures_mark(const struct ox_graph *graph, bool *captured)
 {
     const struct ox_model *model = graph->model;

@@ -10,6 +10,9 @@ const struct ox_value *ox_value_origin(const struct ox_value *value);
  * the Constant that makes it. NULL: it has neither, or value is NULL. */
 const struct ox_stored *ox_value_stored(const struct ox_value *value);
 
+/* Whether a graph within a node of its graph takes it. */
+bool ox_value_is_captured(const struct ox_value *value);
+
 /* What graphs within a node take from the graph that it stands in, one value after the other: begin with {.node = node}. */
 struct ox_captures {
     const struct ox_node *node;

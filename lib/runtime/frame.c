@@ -24,20 +24,6 @@ static enum ox_status check_rank(const struct ox_session *session, const char *w
 
 /* ---- Constants -------------------------------------------------------------------------------------------------- */
 
-static enum ox_status load_sparse(struct ox_model *model, const struct ox_stored_sparse *stored,
-                                  struct ox_datum **out, struct ox_error *err)
-{
-    struct ox_tensor *values = NULL, *indices = NULL;
-    enum ox_status status;
-    OX_TRY_CLEANUP(ox_stored_load(model, stored->values, &values, err));
-    OX_TRY_CLEANUP(ox_stored_load(model, stored->indices, &indices, err));
-    status = ox_datum_sparse(out, values, indices, stored->rank, stored->dims, err);
-cleanup:
-    ox_tensor_release(values);
-    ox_tensor_release(indices);
-    return status;
-}
-
 /* What had to be copied (bytes that are not aligned for their type) or was packed is not needed in the map any more: its pages are
  * given back, so that weights are in memory once. They come back from the file if somebody looks again. Of fewer bytes than `least` it
  * is not worth the call: where the copy stays it is sooner than where that goes, too. */
@@ -77,7 +63,7 @@ static enum ox_status load_constant(struct ox_frame *frame, const struct ox_valu
         ox_tensor_release(tensor);
         OX_TRY(status);
     } else {
-        OX_TRY(load_sparse(model, value->sparse_init, &datum, err));
+        OX_TRY(ox_stored_sparse_load(model, value->sparse_init, &datum, err));
     }
     enum ox_status status = check_rank(session, "initializer", value->name, datum, err);
     if (status == OX_OK && session->options.oracle) {

@@ -220,9 +220,6 @@ enum ox_status ox_session_convert(struct ox_datum **out, struct ox_session *sess
                                   struct ox_error *err);
 /* The element type of a tensor, sparse tensor, sequence or optional. */
 enum ox_dtype ox_datum_dtype(const struct ox_datum *datum);
-/* The dense tensor of a sparse one. OX_INPUT: an index is outside. */
-enum ox_status ox_datum_densify(struct ox_datum **out, struct ox_budget *budget,
-                                const struct ox_datum *sparse, struct ox_error *err);
 uint64_t ox_datum_bytes(const struct ox_datum *datum);
 
 #endif

@@ -154,5 +154,8 @@ enum ox_status ox_datum_map(struct ox_datum **out, const struct ox_tensor *keys,
 enum ox_status ox_datum_sparse(struct ox_datum **out, const struct ox_tensor *values,
                                const struct ox_tensor *indices, unsigned rank, const int64_t *dims,
                                struct ox_error *err);
+/* The dense tensor of a sparse one. OX_INPUT: an index is outside. */
+enum ox_status ox_datum_densify(struct ox_datum **out, struct ox_budget *budget,
+                                const struct ox_datum *sparse, struct ox_error *err);
 
 #endif

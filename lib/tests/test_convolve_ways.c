@@ -165,6 +165,32 @@ START_TEST(few_output_channels_go_abreast)
 }
 END_TEST
 
+/* As inverse spectra of sound have it: many channels and taps, one output channel, however few pixels. */
+START_TEST(many_channels_and_taps_give_one_channel_by_columns)
+{
+    for (unsigned level = 0; level < n_tables(); level++) {
+        const struct ox_compute *t = table_at(level);
+        struct ox_conv c = {.batch = 1,
+                            .groups = 1,
+                            .in_channels = 1026,
+                            .out_channels = 1,
+                            .kernel = {1, 1024},
+                            .stride = {1, 256},
+                            .dilation = {1, 1},
+                            .in = {1, 80},
+                            .out = {1, 79 * 256 + 1024},
+                            .in_pixel = 1026,
+                            .out_pixel = 1,
+                            .transposed = true};
+        ck_assert_int_eq(ox_conv_choose(t, &c, OX_CONV_MAY_WINOGRAD2), OX_CONV_COLUMNS);
+        c.in[1] = 1;
+        c.out[1] = 1024;
+        if (t->width > 1)
+            ck_assert_int_eq(ox_conv_choose(t, &c, OX_CONV_MAY_WINOGRAD2), OX_CONV_COLUMNS);
+    }
+}
+END_TEST
+
 START_TEST(lines_are_copied_where_several_taps_read_them_and_they_stay_near)
 {
     for (unsigned level = 0; level < n_tables(); level++) {
@@ -297,6 +323,7 @@ int main(void)
     TCase *tc = tcase_create("ways");
     tcase_add_test(tc, phases_are_joined_where_they_are_narrow_and_alike);
     tcase_add_test(tc, few_output_channels_go_abreast);
+    tcase_add_test(tc, many_channels_and_taps_give_one_channel_by_columns);
     tcase_add_test(tc, lines_are_copied_where_several_taps_read_them_and_they_stay_near);
     tcase_add_test(tc, stride_2_goes_by_winograd_where_tiles_are_many);
     tcase_add_test(tc, stride_2_of_few_channels_goes_by_winograd_where_that_pays);

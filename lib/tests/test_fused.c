@@ -178,6 +178,13 @@ START_TEST(convolutions_of_planes_to_one)
                 LIST("1,3,4,2"), DIMS(2, 3, 8, 99), WANT({"FusedConv", 1}, {"Transpose", 0}));
     check_fused("g (float[1,7,3,5,6] x) => (float[A,B,C,D,E] y) { y = Conv (x, w0, w1) }",
                 LIST("1,7,1,1,1", "1"), DIMS(1, 7, 3, 5, 6), WANT({"Conv", 1}));
+    /* Deeper than a block of the product's depth, of few pixels and many. */
+    check_fused("g (float[1,600,3] x) => (float[A,B,C] y) { "
+                "y = ConvTranspose <strides = [4], pads = [3,1]> (x, w0, w1) }",
+                LIST("600,1,16", "1"), DIMS(1, 600, 3), WANT({"FusedConv", 1}));
+    check_fused("g (float[2,530,70] x) => (float[A,B,C] y) { "
+                "a = ConvTranspose <strides = [4]> (x, w0, w1) y = Tanh(a) }",
+                LIST("530,1,16", "1"), DIMS(2, 530, 70), WANT({"FusedConv", 1}));
     check_fused(
         "g (float[1,6,4,40] x) => (float[A,B,C,D] y) { y = ConvTranspose <pads = [1,1,1,1]> "
         "(x, w0) }",

@@ -1,57 +1,14 @@
 /* Operators that a version does not have, by the bodies that the standard defines them with. */
-#include <string.h>
-
 #include "graph/convert/convert_adapters.h"
 #include "graph/convert/convert_job.h"
-#include "graph/splice.h"
-#include "schema/schema.h"
-
-/* What the body's parameters are where the node says nothing: the schema's defaults. NULL: out of memory. */
-static struct ox_attr *default_attrs(struct ox_convert_job *job, const struct ox_schema *row,
-                                     size_t *n)
-{
-    struct ox_attr *attrs = ox_arena_array(&job->model->arena, row->n_attrs + 1, sizeof *attrs);
-    *n = 0;
-    for (size_t i = 0; attrs && i < row->n_attrs; i++) {
-        const struct ox_schema_attr *from = &row->attrs[i];
-        struct ox_attr attr = {.name = from->name, .type = (enum ox_attr_type)from->type, .n = 1};
-        switch (from->default_kind) {
-        case OX_DEFAULT_INT:
-            attr.i = from->i;
-            break;
-        case OX_DEFAULT_FLOAT:
-            attr.f = from->f;
-            break;
-        case OX_DEFAULT_STRING:
-            attr.s = (struct ox_str){from->s, strlen(from->s)};
-            break;
-        case OX_DEFAULT_INTS:
-            attr.ints = from->ints;
-            attr.n = from->n;
-            break;
-        default:
-            continue;
-        }
-        attrs[(*n)++] = attr;
-    }
-    return attrs;
-}
+#include "graph/expand.h"
 
 /* The standard's own definition of an operator that the next version does not have, in operators of this one. */
 static enum ox_status expand(struct ox_convert_job *job, struct ox_node *node,
                              const struct ox_schema *row, const struct ox_schema_body *body)
 {
-    struct ox_model *model = NULL;
-    size_t n_defaults;
-    const struct ox_attr *defaults = default_attrs(job, row, &n_defaults);
-    if (!defaults)
-        return ox_convert_no_room(job);
-    OX_TRY(ox_model_open_function(&model, job->model->env, body->data, body->bytes, job->err));
-    struct ox_splice splice = ox_splice_for(node, model->functions[0].body);
-    splice.defaults = defaults;
-    splice.n_defaults = n_defaults;
-    enum ox_status status = ox_graph_splice(node->graph, &splice, job->err);
-    ox_model_release(model);
+    bool fits;
+    enum ox_status status = ox_node_expand(node, row, body, &fits, job->err);
     if (status == OX_OK && !ox_node_set_add(&job->removed, node))
         status = ox_convert_no_room(job);
     job->result->n_changed += status == OX_OK;

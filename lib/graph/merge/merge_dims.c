@@ -2,7 +2,7 @@
  * name becomes the first's. */
 #include <string.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 
 struct dims {
     struct ox_merger *m;

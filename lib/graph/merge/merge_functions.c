@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 #include "model/emit.h"
 #include "model/lift.h"
 #include "model/rename.h"

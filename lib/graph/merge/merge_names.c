@@ -2,7 +2,7 @@
  * something of the other model gets a prefix of its own. */
 #include <string.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 
 struct naming {
     struct ox_merger *m;
@@ -131,7 +131,7 @@ static enum ox_status name_part(struct naming *n, size_t p)
     struct ox_merge_report *report = n->m->report;
     for (size_t g = 0; g < part->model->n_graphs; g++) {
         const struct ox_graph *graph = part->model->graphs[g];
-        if (graph->function || !ox_merge_is_within(graph))
+        if (graph->function || ox_graph_root(graph) != graph->model->graph)
             continue;
         for (size_t i = 0; i < graph->n_values; i++)
             OX_TRY(name_inner(n, p, graph->values[i]->name, &part->values, &n->values,

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "graph/convert/convert.h"
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 #include "model/lift.h"
 #include "schema/schema.h"
 
@@ -75,7 +75,7 @@ static enum ox_status list_changed(const struct ox_merge_part *part, const char 
     ox_strmap_init(&seen);
     for (size_t g = 0; g < model->n_graphs; g++) {
         const struct ox_graph *graph = model->graphs[g];
-        if (!graph->function && !ox_merge_is_within(graph))
+        if (!graph->function && ox_graph_root(graph) != graph->model->graph)
             continue;
         for (size_t i = 0; i < graph->n_nodes && status == OX_OK; i++) {
             const struct ox_node *node = graph->nodes[i];

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 #include "model/lift.h"
 #include "model/rename.h"
 

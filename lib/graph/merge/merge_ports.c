@@ -1,7 +1,7 @@
 /* Outputs of the first model and the inputs of the second that they feed. */
 #include <string.h>
 
-#include "graph/merge/merge.h"
+#include "graph/merge/merger.h"
 
 static const char *path_of(const struct ox_merger *m, size_t part)
 {

@@ -149,9 +149,7 @@ static bool add_node(struct ox_target_survey *survey, struct ox_strbuf *key,
 /* Training graphs are for training: inference never sees them. */
 static bool is_inference(const struct ox_graph *graph)
 {
-    while (graph->parent)
-        graph = graph->parent->graph;
-    return graph == graph->model->graph;
+    return ox_graph_root(graph) == graph->model->graph;
 }
 
 static bool gather(struct ox_target_survey *survey, struct ox_strbuf *key)

@@ -1,5 +1,6 @@
 /* Maps that are slices of larger ones, and JoinMaps: input 0 with the other inputs, maps whose channels are last, in some of its
  * channels, those from `at` on for each; in its memory where nobody else needs it. What convolutions leave to be copied where they write into what joins them (fused_conv.c). */
+#include <inttypes.h>
 #include <string.h>
 
 #include "ops/fast/fast.h"
@@ -20,12 +21,26 @@ enum ox_status ox_fused_slice(const struct ox_run *r, int64_t own, int64_t *all,
     return OX_OK;
 }
 
+/* Refuses maps whose first n dimensions differ, by the dimensions that they have where their channels are second. */
+static enum ox_status same_pixels(const struct ox_run *r, unsigned n, const int64_t *one,
+                                  const int64_t *other, struct ox_error *err)
+{
+    for (unsigned k = 0; k < n; k++)
+        if (one[k] != other[k])
+            return ox_run_fail(r, err, OX_INPUT,
+                               "dimension %u of a map to join is %" PRId64 ", of another %" PRId64,
+                               k ? k + 1 : 0, one[k], other[k]);
+    return OX_OK;
+}
+
 enum ox_status ox_fused_whole(struct ox_run *r, size_t joined, enum ox_dtype dtype, unsigned rank,
                               const int64_t *dims, struct ox_tensor **y, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, joined);
     if (!in)
         return ox_run_out(r, 0, dtype, rank, dims, y, err);
+    if (in->dtype == dtype && in->rank == rank && rank)
+        OX_TRY(same_pixels(r, rank - 1, dims, in->dims, err));
     if (in->dtype != dtype || in->rank != rank || memcmp(in->dims, dims, rank * sizeof *dims) != 0)
         return ox_run_fail(r, err, OX_INPUT, "the map to write into has not the output's shape");
     OX_TRY(ox_run_out_reuse(r, 0, joined, dtype, rank, dims, y, err));
@@ -68,10 +83,10 @@ static enum ox_status read_pieces(struct ox_run *r, const struct ox_tensor *whol
     for (size_t i = 0; i < n_at; i++) {
         const struct ox_tensor *map = ox_run_in(r, i + 1);
         const unsigned last = whole->rank - 1;
-        if (!map || map->dtype != OX_FLOAT32 || map->rank != whole->rank ||
-            memcmp(map->dims, whole->dims, last * sizeof *map->dims) != 0 || at[i] < 0 ||
+        if (!map || map->dtype != OX_FLOAT32 || map->rank != whole->rank || at[i] < 0 ||
             map->dims[last] > whole->dims[last] || at[i] > whole->dims[last] - map->dims[last])
             return ox_run_fail(r, err, OX_INPUT, "input %zu is no slice of input 0", i + 1);
+        OX_TRY(same_pixels(r, last, map->dims, whole->dims, err));
         job->piece[job->n++] = (struct piece){map->data, (size_t)map->dims[last], (size_t)at[i]};
     }
     return OX_OK;

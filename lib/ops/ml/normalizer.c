@@ -66,6 +66,7 @@ struct normalizing {
     struct ox_tensor *y;
     enum norm norm;
     size_t cols, inner; /* elements of a norm, and from one of them to the next */
+    bool quick;
     size_t together; /* norms that follow each other and are loaded at once; 1 but for inner of 1 */
     double *slab;    /* together * cols * inner */
 };
@@ -213,8 +214,13 @@ static void normalize_slab(const struct normalizing *s, double *slab)
     for (size_t k = 0; k < s->inner; k++) {
         const double by = s->inner == 1 ? norm_of_row(s->norm, slab, s->cols)
                                         : norm_of(s->norm, slab + k, s->cols, s->inner);
-        for (size_t i = 0; i < s->cols; i++)
-            slab[i * s->inner + k] /= by;
+        const double inverse = 1 / by;
+        if (s->quick && s->inner == 1 && isnormal(inverse))
+            for (size_t i = 0; i < s->cols; i++)
+                slab[i] *= inverse;
+        else
+            for (size_t i = 0; i < s->cols; i++)
+                slab[i * s->inner + k] /= by;
     }
 }
 
@@ -244,8 +250,9 @@ static enum ox_status normalize(struct ox_run *r, bool quick, struct ox_error *e
     OX_TRY(ox_ml_columns(r, x, &cols, err));
     for (unsigned i = 2; i < x->rank; i++)
         inner *= (size_t)x->dims[i];
+    struct normalizing s = {
+        .x = x, .norm = (enum norm)norm, .cols = cols, .inner = inner, .quick = quick};
     quick = quick && inner == 1 && x->dtype == OX_FLOAT32;
-    struct normalizing s = {.x = x, .norm = (enum norm)norm, .cols = cols, .inner = inner};
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &s.y, err));
     s.together = inner == 1 && cols && cols < CHUNK ? CHUNK / cols : 1;
     if (!quick && !(s.slab = ox_real_scratch(r, s.together * cols * inner, err)))
@@ -273,6 +280,7 @@ static void infer_normalizer(struct ox_infer *c)
     ox_infer_same_shape(c, 0, 0);
 }
 
-const struct ox_op ox_ops_normalizer[] = {{"ai.onnx.ml", "Normalizer", 1, .infer = infer_normalizer,
-                                           .run = run_normalizer, .fast = fast_normalizer},
+const struct ox_op ox_ops_normalizer[] = {{"ai.onnx.ml", "Normalizer", 1, OX_OP_DOUBLE,
+                                           .infer = infer_normalizer, .run = run_normalizer,
+                                           .fast = fast_normalizer},
                                           {0}};

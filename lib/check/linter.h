@@ -1,6 +1,6 @@
 /* Between the linter's files. */
-#ifndef OX_CHECK_LINT_H
-#define OX_CHECK_LINT_H
+#ifndef OX_CHECK_LINTER_H
+#define OX_CHECK_LINTER_H
 
 #include "check/findings.h"
 

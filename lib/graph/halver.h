@@ -1,6 +1,6 @@
 /* Computing in 16-bit floats: what the two halves of the work share. */
-#ifndef OX_GRAPH_HALVE_H
-#define OX_GRAPH_HALVE_H
+#ifndef OX_GRAPH_HALVER_H
+#define OX_GRAPH_HALVER_H
 
 #include "graph/target/target_survey.h"
 #include "schema/param.h"

@@ -1,7 +1,7 @@
 /* Two models made one: the steps that the files of this folder share. Names are told apart first, then messages are put together
  * under these names and lifted. */
-#ifndef OX_GRAPH_MERGE_H
-#define OX_GRAPH_MERGE_H
+#ifndef OX_GRAPH_MERGER_H
+#define OX_GRAPH_MERGER_H
 
 #include "model/model.h"
 #include "model/names.h"
@@ -38,14 +38,13 @@ struct ox_merger {
     struct ox_error *err;
 };
 
+/* merge_report.c: what is told. */
 enum ox_status ox_merge_no_room(const struct ox_merger *m);
 /* A line among the problems; nothing is merged then. */
 void ox_merge_problem(struct ox_merger *m, enum ox_status status, const char *format, ...)
     OX_PRINTF(3, 4);
 /* A line among the notes. */
 void ox_merge_note(struct ox_merger *m, const char *format, ...) OX_PRINTF(2, 3);
-/* In the main graph or within a node of it. */
-bool ox_merge_is_within(const struct ox_graph *graph);
 
 /* merge_ports.c: who feeds whom, and whether types agree. */
 enum ox_status ox_merge_connect(struct ox_merger *m);
