@@ -343,8 +343,8 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         s->n_inferred++;
         s->n_in_trips += s->in_trips > 0;
         c.n_refused = ox_exprs_n_refused(s->pool);
-        const bool runs =
-            row->runs; /* the rows may move as the nodes of a call's body add theirs */
+        /* The rows may move as the nodes of a call's body add theirs. */
+        const bool has_kernel = row->runs;
         bool is_call = ox_shapes_call(&c);
         c.is_unknown = !is_call && !c.op && !c.schema;
         if (!has_kernel && !is_call && !before_imports(node))
