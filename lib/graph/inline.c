@@ -102,9 +102,10 @@ static enum ox_status judge_expansion(const struct selection *s)
     const size_t n = model->n_functions;
     const bool is_deep = is_over(limits->call_depth, n);
     const size_t most = is_deep ? (size_t)limits->call_depth : n;
-    uint64_t *sizes = calloc(2 * (n + 1), sizeof *sizes), *sums = sizes + n + 1;
+    uint64_t *sizes = calloc(2 * (n + 1), sizeof *sizes);
     if (!sizes)
         return no_room(model, err);
+    uint64_t *sums = sizes + n + 1;
     bool settled = false;
     for (size_t pass = 0; pass <= most && !settled; pass++) {
         memset(sums, 0, (n + 1) * sizeof *sums);
