@@ -11,6 +11,8 @@
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
 /* Options that every command takes, and those of commands that take several models. */
+#define CLI_NOT_GIVEN UINT64_MAX
+
 struct common {
     bool help;
     bool quiet;
@@ -19,8 +21,8 @@ struct common {
     int progress; /* enum when */
     int64_t jobs;
     int64_t threads;
-    uint64_t max_memory;
-    uint64_t max_file;
+    uint64_t max_memory; /* CLI_NOT_GIVEN: the default */
+    uint64_t max_file;   /* ... */
     double timeout;
     int external_data; /* enum ox_external_mode */
     const char *external_root;

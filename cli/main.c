@@ -8,7 +8,9 @@
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct cli cli = {.command = command, .common = {.jobs = 1}};
+    struct cli cli = {
+        .command = command,
+        .common = {.jobs = 1, .max_memory = CLI_NOT_GIVEN, .max_file = CLI_NOT_GIVEN}};
     struct opt_result result = {0};
     struct ox_error err = {0};
     void *args = calloc(1, command->args_bytes + 1);
