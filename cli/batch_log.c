@@ -210,11 +210,23 @@ static bool is_of(const struct cli *cli, const struct batch_log *log, const stru
            is_same(&line->members[OPTIONS], log->options.len ? log->options.data : "");
 }
 
+/* What this program prints: no control characters, which a log from elsewhere may have for the terminal. */
+static bool is_ours(const struct ox_strbuf *text)
+{
+    bool plain = text->data != NULL;
+    for (size_t i = 0; plain && i < text->len; i++) {
+        const unsigned char c = (unsigned char)text->data[i];
+        const bool is_wide_control = c == 0xC2 && (unsigned char)text->data[i + 1] < 0xA0;
+        plain = (c >= 0x20 || c == '\n' || c == '\t') && c != 0x7F && !is_wide_control;
+    }
+    return plain;
+}
+
 /* The exit status of a line that tells what the model comes to; -1: it tells nothing that lasts. */
 static int lasting_exit(const struct line *line)
 {
     const struct ox_strbuf *text = &line->members[EXIT];
-    const bool whole = line->members[RESULTS].data && line->members[MESSAGES].data;
+    const bool whole = is_ours(&line->members[RESULTS]) && is_ours(&line->members[MESSAGES]);
     const long code = text->len == 1 ? strtol(text->data, NULL, 10) : -1;
     return whole && code < ox_status_exit_code(OX_LIMIT) ? (int)code : -1;
 }

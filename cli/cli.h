@@ -11,6 +11,8 @@
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
 /* Options that every command takes, and those of commands that take several models. */
+#define CLI_NOT_GIVEN UINT64_MAX
+
 struct common {
     bool help;
     bool quiet;
@@ -19,8 +21,8 @@ struct common {
     int progress; /* enum when */
     int64_t jobs;
     int64_t threads;
-    uint64_t max_memory;
-    uint64_t max_file;
+    uint64_t max_memory; /* CLI_NOT_GIVEN: the default */
+    uint64_t max_file;   /* ... */
     double timeout;
     int external_data; /* enum ox_external_mode */
     const char *external_root;
@@ -69,7 +71,8 @@ struct command {
 
 extern const struct command *const commands[];        /* sorted; ends in NULL */
 const struct command *command_find(const char *name); /* NULL: there is none of that name */
-const char *command_nearest(const char *name);        /* the name most alike; NULL: none is near */
+/* Says that it is none, and which may be meant; returns OX_USAGE. */
+enum ox_status command_unknown(struct cli *cli, const char *word);
 
 /* ---- loaded.c ---- */
 

@@ -241,6 +241,11 @@ static enum ox_status run_move(struct job *job)
 {
     struct ox_error err;
     struct ox_external_report *before = NULL;
+    struct stat there;
+    const bool is_special = stat(job->to, &there) == 0 && !S_ISREG(there.st_mode) &&
+                            !S_ISDIR(there.st_mode); /* a folder is told as it is written to */
+    if (strcmp(job->path, "-") == 0 || strcmp(job->to, "-") == 0 || is_special)
+        return cli_fail(job->cli, OX_USAGE, "external-data move: moves from a file to a file");
     enum ox_status status = ox_external_inspect(&before, job->model, &err);
     if (status == OX_OK && job->args->location)
         status = pack(job, job->to, true, false);

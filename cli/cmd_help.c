@@ -16,8 +16,7 @@ static enum ox_status run(struct cli *cli, void *args_, const char *const *opera
         return cli_fail(cli, OX_USAGE, "help: one command at a time");
     const struct command *command = n_operands ? command_find(operands[0]) : NULL;
     if (n_operands && !command)
-        return cli_fail(cli, OX_USAGE, "help: '%s' is no command; 'onnxtool help' lists them",
-                        operands[0]);
+        return command_unknown(cli, operands[0]);
     if (args->man)
         help_man(&cli->out, command);
     else

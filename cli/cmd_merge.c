@@ -85,6 +85,10 @@ static enum ox_status take_outputs(struct job *job)
     size_t n = 0;
     const char **names = commas_split(&job->args->outputs, &n);
     enum ox_status status = names ? OX_OK : ox_no_memory(&err);
+    if (names && !n && job->args->outputs.n) {
+        free((void *)names);
+        return cli_fail(job->cli, OX_USAGE, "merge: --outputs names no value");
+    }
     if (status == OX_OK && n)
         status = ox_shapes_infer(&shapes, job->whole, NULL, NULL, &err);
     if (status == OX_OK && n)

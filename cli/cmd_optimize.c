@@ -173,7 +173,7 @@ static enum ox_status run_passes(struct optimize_job *job, struct ox_model *from
             names[n++] = job->steps[i].name;
     }
     enum ox_status status = ox_model_copy(out, from, &err);
-    if (status == OX_OK && n)
+    if (status == OX_OK) /* of no pass too, which corrects stored types and counts nodes */
         status = ox_optimize(*out,
                              &(struct ox_optimize_options){.level = (int)job->args->level,
                                                            .passes = names,

@@ -396,7 +396,7 @@ const struct command command_parity = {
     .examples = "  onnxtool parity model.onnx fused.onnx --random 1 --samples 8\n"
                 "  onnxtool parity model.onnx --expected outputs.npz -i inputs.npz\n"
                 "  onnxtool parity model.onnx --expected outputs.npz -i inputs.npz --bisect\n"
-                "  onnxtool parity model.onnx quantized.onnx -i x=x.npy --require sqnr>=30\n"
+                "  onnxtool parity model.onnx quantized.onnx -i x=x.npy --require 'sqnr>=30'\n"
                 "  onnxtool parity model.onnx --engine onnxruntime --random 1\n"
                 "  onnxtool parity exported.onnx converted.onnx -i inputs.npz --bisect\n"
                 "  onnxtool parity model.onnx --perturb --random 1\n",

@@ -136,6 +136,12 @@ static enum ox_status calibrate(struct cli *cli, const struct args *args, struct
     const char **tables = commas_split(&args->tables, &n_tables);
     if (!tables)
         return cli_fail(cli, OX_NO_MEMORY, "out of memory");
+    if (args->calibration.n ? args->calibrate_only && n_tables != 1 : !n_tables) {
+        free(tables);
+        return cli_fail(cli, OX_USAGE,
+                        n_tables ? "quantize-static: --calibrate-only writes one --table"
+                                 : "quantize-static: --table names no file");
+    }
     bool cut = false;
     if (args->calibration.n)
         status = run_samples(cli, args, model, chosen, calibration, &cut, &err);

@@ -32,9 +32,9 @@ static const struct opt common_options[] = {
     {'t', "threads", OPT_INT, FIELD(threads), "N", NULL,
      "threads within a model (default, and at most: the cores this process may use)"},
     {0, "max-memory", OPT_SIZE, FIELD(max_memory), "SIZE", NULL,
-     "memory to use at the most (default: the less of 8G and 75 % of the machine's)"},
+     "memory to use at the most, 0: any (default: the less of 8G and 75 % of the machine's)"},
     {0, "max-file", OPT_SIZE, FIELD(max_file), "SIZE", NULL,
-     "refuse larger model files (default 2G - 1)"},
+     "refuse larger model files, 0: none (default 2G - 1, what protobuf allows)"},
     {0, "timeout", OPT_DOUBLE, FIELD(timeout), "SECONDS", NULL,
      "give up on a model after that time"},
     {0, "limit", OPT_STRINGS, FIELD(limits), "NAME=VALUE", NULL,
@@ -137,9 +137,9 @@ static enum ox_status apply_settings(struct cli *cli)
         common->color == WHEN_ALWAYS || (common->color == WHEN_AUTO && isatty(1) && !common->log &&
                                          !(getenv("NO_COLOR") && *getenv("NO_COLOR")));
     struct ox_limits *limits = ox_env_limits(cli->env);
-    if (common->max_memory)
+    if (common->max_memory != CLI_NOT_GIVEN)
         limits->memory_bytes = common->max_memory;
-    if (common->max_file)
+    if (common->max_file != CLI_NOT_GIVEN)
         limits->message_bytes = common->max_file;
     for (size_t i = 0; i < common->limits.n; i++) {
         enum ox_status status = apply_limit(cli, common->limits.items[i]);

@@ -8,7 +8,9 @@
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct cli cli = {.command = command, .common = {.jobs = 1}};
+    struct cli cli = {
+        .command = command,
+        .common = {.jobs = 1, .max_memory = CLI_NOT_GIVEN, .max_file = CLI_NOT_GIVEN}};
     struct opt_result result = {0};
     struct ox_error err = {0};
     void *args = calloc(1, command->args_bytes + 1);
@@ -100,12 +102,9 @@ int main(int argc, char **argv)
         help_print(&cli.out, NULL);
         status = cli_flush(&cli);
     } else {
-        const char *like = command_nearest(first);
-        status =
-            argc < 2 ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
-            : like
-                ? cli_fail(&cli, OX_USAGE, "'%s' is no command; did you mean '%s'?", first, like)
-                : cli_fail(&cli, OX_USAGE, "'%s' is no command; 'onnxtool help' lists them", first);
+        status = argc < 2
+                     ? cli_fail(&cli, OX_USAGE, "a command is needed; 'onnxtool help' lists them")
+                     : command_unknown(&cli, first);
     }
     ox_strbuf_release(&cli.out);
     return ox_status_exit_code(status);

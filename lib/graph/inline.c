@@ -6,6 +6,7 @@
 #include "graph/expand.h"
 #include "graph/extract.h"
 #include "graph/splice.h"
+#include "model/value.h"
 #include "schema/schema.h"
 
 static enum ox_status no_room(const struct ox_model *model, struct ox_error *err)
@@ -371,16 +372,11 @@ static enum ox_status same_data(struct ox_model *model, const struct ox_stored *
 }
 
 /* By value id: what is named from outside the graph's nodes keeps its name. */
-static bool *pinned_values(const struct ox_model *model, const struct ox_graph *graph)
+static bool *pinned_values(const struct ox_graph *graph)
 {
     bool *pinned = calloc(graph->n_values + 1, sizeof *pinned);
-    for (size_t g = 0; pinned && g < model->n_graphs; g++) {
-        const struct ox_graph *inner = model->graphs[g];
-        for (size_t i = 0; i < inner->n_values && inner->scope == graph; i++) {
-            if (inner->values[i]->outer)
-                pinned[inner->values[i]->outer->id] = true;
-        }
-    }
+    if (pinned)
+        ox_captures_mark(graph, pinned);
     for (size_t i = 0; pinned && i < graph->n_values; i++)
         pinned[i] |= graph->values[i]->is_input || graph->values[i]->is_output;
     return pinned;
@@ -433,7 +429,7 @@ enum ox_status ox_share_weights(struct ox_model *model, size_t *n_shared, struct
         return OX_OK;
     struct weight *list = calloc(graph->n_inits + 1, sizeof *list);
     struct ox_value **instead = calloc(graph->n_values + 1, sizeof(*instead));
-    bool *pinned = pinned_values(model, graph);
+    bool *pinned = pinned_values(graph);
     enum ox_status status = list && instead && pinned ? OX_OK : no_room(model, err);
     size_t n = 0;
     for (size_t i = 0; i < graph->n_inits && status == OX_OK; i++) {

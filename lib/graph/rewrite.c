@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/splice.h"
+#include "model/value.h"
 
 /* ---- Entering and leaving a graph ------------------------------------------------------------------------------- */
 
@@ -74,22 +75,6 @@ static void unlink_use(struct ox_rewrite *rw, const struct ox_value *value,
     }
 }
 
-/* Values of the graph that subgraphs capture. */
-static void pin_captured(struct ox_rewrite *rw)
-{
-    const struct ox_model *model = rw->model;
-    for (size_t g = 0; g < model->n_graphs; g++) {
-        const struct ox_graph *inner = model->graphs[g];
-        if (inner == rw->graph || !inner->scope)
-            continue;
-        for (size_t v = 0; v < inner->n_values; v++) {
-            const struct ox_value *value = inner->values[v]->outer;
-            if (value && value->graph == rw->graph)
-                rw->pinned[value->id] = true;
-        }
-    }
-}
-
 static bool is_kept(const struct ox_rewrite *rw, const char *name)
 {
     const size_t n = strlen(name);
@@ -115,7 +100,7 @@ bool ox_rw_enter(struct ox_rewrite *rw, struct ox_graph *graph)
     for (size_t i = 0; is_main && i < graph->n_values; i++)
         if (rw->kept.n && is_kept(rw, graph->values[i]->name))
             rw->pinned[i] = true;
-    pin_captured(rw);
+    ox_captures_mark(graph, rw->pinned);
     return !rw->failed;
 }
 

@@ -4,11 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/forget.h"
 #include "graph/cost/cost.h"
 #include "graph/weight_list.h"
 #include "model/name.h"
 
-enum { CHUNK = 4096 }; /* elements that are looked at together */
+enum {
+    CHUNK = 4096 /* elements that are looked at together */,
+    PIECE = 1 << 20 /* bytes of a file */
+};
 
 /* ---- The list ----------------------------------------------------------------------------------------------------- */
 
@@ -151,7 +155,8 @@ enum ox_status ox_weight_list_load(struct ox_tensor **out, const struct ox_weigh
 /* Elements of a tensor as doubles, a chunk at a time: a view of the tensor's memory, or of packed bytes in the file. */
 struct reader {
     enum ox_dtype dtype;
-    const uint8_t *at; /* elements as in memory; or packed */
+    const uint8_t *at;   /* elements as in memory; or packed */
+    const uint8_t *kept; /* from here on pages of a mapped file may be in memory */
     size_t left;
     size_t step; /* bytes of a chunk */
     bool packed;
@@ -168,6 +173,10 @@ static size_t next_chunk(struct reader *r)
         elements = r->elements;
     }
     ox_elements_convert(OX_FLOAT64, r->values, r->dtype, elements, n, true);
+    if (r->at - r->kept >= PIECE) {
+        ox_mapping_forget(r->kept, (size_t)(r->at - r->kept));
+        r->kept = r->at;
+    }
     r->left -= n;
     if (r->left)
         r->at += r->step;
@@ -294,11 +303,13 @@ enum ox_status ox_weight_list_stats(struct ox_weight_stats *stats,
         const uint8_t *start = r->at;
         size_t n = r->left;
         found.numeric = true;
+        r->kept = start;
         measure(&found, r);
-        r->at = start;
+        r->at = r->kept = start;
         r->left = n;
         if (bins)
             fill_bins(&found, r, bins, n_bins);
+        ox_mapping_forget(r->kept, (size_t)(r->at - r->kept));
         *stats = found;
         status = ox_env_poll(list->env, err);
     }

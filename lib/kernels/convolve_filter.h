@@ -19,6 +19,14 @@ struct ox_filter_conv {
     float *y;
 };
 
+/* Whether outputs of groups that read the pixels in their own place alone are summed fastest one by one: what a group reads stays near
+ * for its few outputs. */
+static inline bool ox_filter_conv_is_few(size_t pixels, size_t groups, size_t in_group,
+                                         size_t out_group)
+{
+    return pixels >= 8 && groups > 1 && out_group <= 8 && in_group <= 64;
+}
+
 /* Floats of work; SIZE_MAX when that overflows. */
 size_t ox_filter_conv_work(const struct ox_env *env, const struct ox_filter_conv *c);
 /* The same bits for any number of threads. */

@@ -44,3 +44,20 @@ bool ox_value_is_captured(const struct ox_value *value)
                 return true;
     return false;
 }
+
+void ox_captures_mark(const struct ox_graph *graph, bool *captured)
+{
+    const struct ox_model *model = graph->model;
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        struct ox_captures at = {.node = graph->nodes[i]};
+        for (const struct ox_value *outer; (outer = ox_captures_next(&at));)
+            captured[outer->id] = true;
+    }
+    for (size_t g = 0; graph == model->graph && g < model->n_graphs; g++) {
+        const struct ox_graph *algorithm = model->graphs[g];
+        for (size_t v = 0;
+             !algorithm->parent && algorithm->scope == graph && v < algorithm->n_values; v++)
+            if (algorithm->values[v]->outer)
+                captured[algorithm->values[v]->outer->id] = true;
+    }
+}

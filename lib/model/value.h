@@ -20,5 +20,8 @@ struct ox_captures {
 };
 /* The next value of the node's own graph; NULL: that was all. */
 const struct ox_value *ox_captures_next(struct ox_captures *at);
+/* Sets captured[id] of each value of the graph that graphs within it take: those of its nodes, and of the main graph training
+ * algorithms, which read its names. */
+void ox_captures_mark(const struct ox_graph *graph, bool *captured);
 
 #endif

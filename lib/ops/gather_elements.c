@@ -41,35 +41,50 @@ struct pick {
     int64_t extent, step, pitch;
 };
 
-#define PICK(size)                                                                                 \
-    for (size_t k = 0; k < n; k++) {                                                               \
-        int64_t at = index[k] + (index[k] < 0 ? extent : 0);                                       \
+/* Several at a time, whether all of them are inside; the rest, and those, one by one. */
+#define PICK(size, step, pitch)                                                                    \
+    for (; k + ABREAST <= n; k += ABREAST) {                                                       \
+        int64_t at[ABREAST], sign = 0;                                                             \
+        for (size_t i = 0; i < ABREAST; i++) {                                                     \
+            at[i] = index[k + i] + (index[k + i] < 0 ? extent : 0);                                \
+            sign |= at[i] | (extent - 1 - at[i]);                                                  \
+        }                                                                                          \
+        if (sign < 0)                                                                              \
+            break;                                                                                 \
+        for (size_t i = 0; i < ABREAST; i++)                                                       \
+            memcpy(dst + (k + i) * (size), src + (int64_t)(k + i) * (step) + at[i] * (pitch),      \
+                   size);                                                                          \
+    }                                                                                              \
+    for (; k < n; k++) {                                                                           \
+        const int64_t at = index[k] + (index[k] < 0 ? extent : 0);                                 \
         if ((uint64_t)at >= (uint64_t)extent)                                                      \
             return k;                                                                              \
-        memcpy(dst + k * (size), src + (int64_t)k * step + at * pitch, size);                      \
+        memcpy(dst + k * (size), src + (int64_t)k * (step) + at * (pitch), size);                  \
     }
+/* Along the last axis, of neighbours. */
+#define PICK_SIZE(size)                                                                            \
+    case size:                                                                                     \
+        if (p->step == 0 && p->pitch == (size)) {                                                  \
+            PICK(size, 0, size)                                                                    \
+        } else {                                                                                   \
+            PICK(size, step, pitch)                                                                \
+        }                                                                                          \
+        break;
 
 /* How far it came: n, or the first index that is outside. */
 static size_t pick_row(const struct pick *p, char *dst, const char *src, const int64_t *index,
                        size_t n)
 {
+    enum { ABREAST = 8 };
     const int64_t extent = p->extent, step = p->step, pitch = p->pitch;
+    size_t k = 0;
 
     switch (p->size) {
-    case 1:
-        PICK(1);
-        break;
-    case 2:
-        PICK(2);
-        break;
-    case 4:
-        PICK(4);
-        break;
-    case 8:
-        PICK(8);
-        break;
-    default:
-        PICK(16);
+        PICK_SIZE(1)
+        PICK_SIZE(2)
+        PICK_SIZE(4)
+        PICK_SIZE(8)
+        PICK_SIZE(16)
     }
     return n;
 }

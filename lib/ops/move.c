@@ -212,9 +212,24 @@ static bool has_few(const struct ox_move *m, bool plane, struct few *few)
     return true;
 }
 
+/* The same bytes again and again, from what of them is there already. */
+static void repeat_run(size_t times, const char *src, size_t run, char *dst)
+{
+    enum { NEAR = 4096 };
+    const size_t all = times * run, most = run < NEAR ? NEAR / run * run : run;
+
+    memcpy(dst, src, run);
+    for (size_t have = run, n; have < all; have += n) {
+        n = have < most ? have : most;
+        n = n < all - have ? n : all - have;
+        memcpy(dst + have, dst, n);
+    }
+}
+
 void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *src_start)
 {
     enum { REPEATS = 16 }; /* of one element, that are as fast as a transposition's lines */
+    enum { FEW_TIMES = 4 };
     const struct movers *movers = movers_of(size);
     int64_t at[OX_MOVE_AXES];
     int64_t bytes = (int64_t)size;
@@ -246,6 +261,8 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
     }
     const bool runs = m->to[last] == bytes && m->from[last] == bytes;
     const bool rows = runs && last > 0 && m->to[last - 1] >= 0 && m->from[last - 1] >= 0;
+    const bool again = rows && m->from[last - 1] == 0 && m->dims[last - 1] >= FEW_TIMES &&
+                       m->to[last - 1] == m->dims[last] * bytes;
     struct few few;
     const bool is_few = has_few(m, plane, &few);
     const unsigned outer = is_few ? last - 2 : plane || rows ? last - 1 : last;
@@ -253,7 +270,9 @@ void ox_move_run(struct ox_move *m, size_t size, void *dst_start, const void *sr
 
     memset(at, 0, outer * sizeof(at[0]));
     do {
-        if (rows)
+        if (again)
+            repeat_run((size_t)m->dims[last - 1], src, run, dst);
+        else if (rows)
             ox_parts_copy_rows((size_t)m->dims[last - 1], src, (size_t)m->from[last - 1], dst,
                                (size_t)m->to[last - 1], run);
         else if (is_few)

@@ -132,6 +132,7 @@ struct ox_run {
         *asked; /* attributes that runs before have asked for; NULL: each is looked for */
     struct ox_prepared *prepared; /* NULL below -O2 and where nothing is kept */
     struct ox_tensor *work[8];    /* of ox_run_work() */
+    struct ox_run_lent *lent;     /* large pieces of ox_run_scratch() */
     const bool *fixed;            /* in prepare(): n_in of them */
     bool saturating; /* u8 by s8 as processors without VNNI add them; see ox_run_options */
     bool
@@ -144,6 +145,7 @@ enum ox_status ox_run_tensor(struct ox_run *r, enum ox_dtype dtype, unsigned ran
 /* Work memory of a kernel that is large or often asked for: neither zeroed nor asked of the system every time, 64-byte aligned,
  * at most 8 pieces. NULL with *err set. It is given back when the kernel has returned. */
 void *ox_run_work(struct ox_run *r, size_t count, size_t size, struct ox_error *err);
+/* Gives back what the executor lent, for work and as scratch, before scratch itself is given back. */
 void ox_run_release_work(struct ox_run *r);
 
 /* In prepare(): memory that stays with the node, 64-byte aligned and not zeroed, as r->prepared->state. NULL with *err set. Once
@@ -186,7 +188,7 @@ enum ox_status ox_run_out_datum(struct ox_run *r, size_t i, const struct ox_datu
 enum ox_status ox_run_out_tensor(struct ox_run *r, size_t i, const struct ox_tensor *tensor,
                                  struct ox_error *err);
 
-/* Memory until the kernel returns; NULL with *err set when out of memory. */
+/* Zeroed memory until the kernel returns; NULL with *err set when out of memory. */
 void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_error *err);
 
 /* "Gather 'node_3' (opset 13): index 7 is outside [-4, 3]": the part after the colon is the format. Returns status. */

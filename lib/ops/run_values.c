@@ -108,9 +108,31 @@ enum ox_status ox_run_out_datum(struct ox_run *r, size_t i, const struct ox_datu
     return OX_OK;
 }
 
+struct ox_run_lent {
+    struct ox_run_lent *next;
+    struct ox_tensor *memory;
+};
+
+/* A large piece, of the executor's memory: the system would give it page by page each time. */
+static void *borrow(struct ox_run *r, size_t bytes, struct ox_error *err)
+{
+    struct ox_run_lent *lent = ox_arena_array(r->scratch, 1, sizeof *lent);
+    const int64_t dim = (int64_t)bytes;
+    if (!lent || ox_run_tensor(r, OX_UINT8, 1, &dim, &lent->memory, err) != OX_OK)
+        return NULL;
+    lent->next = r->lent;
+    r->lent = lent;
+    return memset(lent->memory->data, 0, bytes);
+}
+
 void *ox_run_scratch(struct ox_run *r, size_t count, size_t size, struct ox_error *err)
 {
-    void *memory = ox_arena_array(r->scratch, count, size);
+    enum { LARGE = 1 << 16 };
+    size_t bytes;
+    const bool fits = !OX_MUL_OVERFLOWS(count, size, &bytes) && bytes <= INT64_MAX / 2;
+    void *memory = !fits                        ? NULL
+                   : r->alloc && bytes >= LARGE ? borrow(r, bytes, err)
+                                                : ox_arena_alloc(r->scratch, bytes);
     if (!memory)
         ox_run_fail(r, err, OX_NO_MEMORY, "out of memory (%zu x %zu bytes of scratch)", count,
                     size);
@@ -137,4 +159,6 @@ void ox_run_release_work(struct ox_run *r)
         ox_tensor_release(r->work[i]);
         r->work[i] = NULL;
     }
+    for (; r->lent; r->lent = r->lent->next)
+        ox_tensor_release(r->lent->memory);
 }

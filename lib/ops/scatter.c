@@ -87,32 +87,52 @@ static enum ox_status merge_wide(struct ox_run *r, const struct ox_tensor *in,
     return OX_OK;
 }
 
+static void write_or_merge(const struct ox_tensor *out, const void *updates, const int64_t *place,
+                           size_t n, size_t block, enum reduction reduction)
+{
+    const bool pairs = out->dtype == OX_COMPLEX64 || out->dtype == OX_COMPLEX128;
+    if (reduction == REDUCE_NONE)
+        write_blocks(out->data, updates, place, n, block * ox_dtype_size(out->dtype));
+    else
+        merges[reduction][out->dtype](out->data, updates, place, n, block << pairs);
+}
+
+/* Whether elements of a type are merged as floats. */
+static bool merges_wide(enum ox_dtype dtype, enum reduction reduction)
+{
+    return reduction != REDUCE_NONE && !merges[reduction][dtype] && ox_dtype_is_float(dtype);
+}
+
+/* Output 0, a copy of `in` that updates go into. OX_INPUT: elements of its type are not merged so. */
+static enum ox_status copy_out(struct ox_run *r, const struct ox_tensor *in,
+                               enum reduction reduction, struct ox_tensor **out,
+                               struct ox_error *err)
+{
+    if (reduction != REDUCE_NONE && !merges[reduction][in->dtype] && !ox_dtype_is_float(in->dtype))
+        return ox_run_fail(r, err, OX_INPUT, "%s has no reduction '%s'", ox_dtype_name(in->dtype),
+                           reduction_names[reduction]);
+    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, out, err));
+    if (in->n > 0 && !merges_wide(in->dtype, reduction))
+        memcpy((*out)->data, in->data, in->n * ox_dtype_size(in->dtype));
+    return OX_OK;
+}
+
+enum { SOME = 512 }; /* blocks whose places are found at a time */
+
 /* Output 0: a copy of `in` with the n blocks of `updates` written or merged at their places. Updates are applied in order, so
  * that the last one of a place stays. */
 static enum ox_status scatter_out(struct ox_run *r, const struct ox_tensor *in,
                                   const struct ox_tensor *updates, const int64_t *place, size_t n,
                                   size_t block, enum reduction reduction, struct ox_error *err)
 {
-    size_t size = ox_dtype_size(in->dtype);
     struct ox_tensor *out;
 
-    const bool wide =
-        reduction != REDUCE_NONE && !merges[reduction][in->dtype] && ox_dtype_is_float(in->dtype);
-    if (reduction != REDUCE_NONE && !wide && !merges[reduction][in->dtype])
-        return ox_run_fail(r, err, OX_INPUT, "%s has no reduction '%s'", ox_dtype_name(in->dtype),
-                           reduction_names[reduction]);
-    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
+    OX_TRY(copy_out(r, in, reduction, &out, err));
     if (out->n == 0)
         return OX_OK;
-    if (wide)
+    if (merges_wide(in->dtype, reduction))
         return merge_wide(r, in, updates, place, n, block, reduction, out, err);
-    memcpy(out->data, in->data, in->n * size);
-    if (reduction != REDUCE_NONE) {
-        bool pairs = in->dtype == OX_COMPLEX64 || in->dtype == OX_COMPLEX128;
-        merges[reduction][in->dtype](out->data, updates->data, place, n, block << pairs);
-    } else {
-        write_blocks(out->data, updates->data, place, n, block * size);
-    }
+    write_or_merge(out, updates->data, place, n, block, reduction);
     return ox_move_own(out, err);
 }
 
@@ -194,13 +214,108 @@ static size_t element_block(const struct ox_tensor *in, const struct ox_tensor *
     return block;
 }
 
+/* Goes over the places of blocks in the order of their indices. */
+struct walk {
+    struct ox_run *r;
+    unsigned rank, axis;
+    size_t block, n;             /* elements of a block, of which one index is read; blocks */
+    const int64_t *index, *dims; /* of the indices, of whose axes those past the block's are none */
+    int64_t extent;              /* of the data's axis */
+    int64_t strides[OX_MOVE_RANK];  /* of the data, in blocks */
+    int64_t at[OX_MOVE_RANK], base; /* the next row, and where it begins beside the axis */
+    size_t done, column;            /* blocks, and those of the row */
+};
+
+/* n blocks of one row: those neighbours that are `step` apart beside the axis, whose places are `pitch` apart. */
+static bool find_of_row(const struct walk *w, size_t n, int64_t step, int64_t pitch, int64_t *place)
+{
+    const int64_t *index = w->index + w->done * w->block, extent = w->extent;
+    const int64_t base = w->base + (int64_t)w->column * step;
+    bool outside = false;
+
+    for (size_t k = 0; k < n; k++) {
+        const int64_t one = index[k * w->block], at = one + (one < 0 ? extent : 0);
+
+        outside |= (uint64_t)at >= (uint64_t)extent;
+        place[k] = (int64_t)((uint64_t)base + k * (uint64_t)step + (uint64_t)at * (uint64_t)pitch);
+    }
+    return !outside;
+}
+
+static void next_row(struct walk *w)
+{
+    for (unsigned k = w->rank - 1; k-- > 0;) {
+        w->base += k == w->axis ? 0 : w->strides[k];
+        if (++w->at[k] < w->dims[k])
+            return;
+        w->base -= k == w->axis ? 0 : w->strides[k] * w->dims[k];
+        w->at[k] = 0;
+    }
+}
+
+/* The places of the next n blocks. OX_INPUT: an index is outside. */
+static enum ox_status next_places(struct walk *w, size_t n, int64_t *place, struct ox_error *err)
+{
+    const unsigned last = w->rank - 1;
+    const size_t row = (size_t)w->dims[last], first = w->done;
+    bool inside = true;
+
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < row - w->column ? n - i : row - w->column;
+        inside &= w->axis == last ? find_of_row(w, some, 0, 1, place + i)
+                                  : find_of_row(w, some, 1, w->strides[w->axis], place + i);
+        w->done += some;
+        w->column += some;
+        if (w->column == row) {
+            w->column = 0;
+            next_row(w);
+        }
+    }
+    for (size_t i = first * w->block; !inside && i < w->done * w->block; i += w->block)
+        OX_TRY(ox_move_index(w->r, "indices", i, w->index[i], w->extent, place, err));
+    return OX_OK;
+}
+
+/* Output 0: a copy of `in` with the blocks of `updates` written or merged at their places, which are found for a few at a time. */
+static enum ox_status write_walk(struct walk *w, const struct ox_tensor *in,
+                                 const struct ox_tensor *updates, enum reduction reduction,
+                                 struct ox_error *err)
+{
+    int64_t place[SOME];
+    struct ox_tensor *out;
+
+    OX_TRY(copy_out(w->r, in, reduction, &out, err));
+    const size_t size = w->block * ox_dtype_size(in->dtype);
+
+    for (size_t i = 0, some; i < w->n; i += some) {
+        some = w->n - i < SOME ? w->n - i : SOME;
+        OX_TRY(next_places(w, some, place, err));
+        write_or_merge(out, (const char *)updates->data + i * size, place, some, w->block,
+                       reduction);
+    }
+    return ox_move_own(out, err);
+}
+
+static enum ox_status merge_walk(struct walk *w, const struct ox_tensor *in,
+                                 const struct ox_tensor *updates, enum reduction reduction,
+                                 struct ox_error *err)
+{
+    int64_t *place = ox_run_scratch(w->r, w->n + 1, sizeof(*place), err);
+
+    if (!place)
+        return OX_NO_MEMORY;
+    OX_TRY(next_places(w, w->n, place, err));
+    return scatter_out(w->r, in, updates, place, w->n, w->block, reduction, err);
+}
+
 static enum ox_status run_scatter_elements(struct ox_run *r, struct ox_error *err)
 {
     const struct ox_tensor *in = ox_run_in(r, 0), *indices = ox_run_in(r, 1),
                            *updates = ox_run_in(r, 2);
     enum reduction reduction;
     const int64_t *index;
-    unsigned axis, rank = in->rank;
+    const unsigned rank = in->rank;
+    unsigned axis;
     size_t n;
 
     OX_TRY(scatter_reduction(r, &reduction, err));
@@ -209,21 +324,18 @@ static enum ox_status run_scatter_elements(struct ox_run *r, struct ox_error *er
     OX_TRY(element_shapes(r, in, indices, updates, axis, err));
     OX_TRY(ox_move_ints(r, 1, &index, &n, err));
     const size_t block = element_block(in, indices, axis, index, n);
+    struct walk w = {.r = r,
+                     .rank = block > 1 ? axis + 1 : rank,
+                     .axis = axis,
+                     .block = block,
+                     .n = block ? n / block : 0,
+                     .index = index,
+                     .dims = indices->dims,
+                     .extent = in->dims[axis]};
 
-    if (block > 1) {
-        rank = axis + 1;
-        n /= block;
-    }
-    int64_t *place = ox_run_scratch(r, n + 1, sizeof(*place), err);
-
-    if (!place)
-        return OX_NO_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        OX_TRY(ox_move_index(r, "indices", i * block, index[i * block], in->dims[axis], &place[i],
-                             err));
-    if (n > 0)
-        ox_move_places(rank, indices->dims, in->dims, axis, place, place);
-    return scatter_out(r, in, updates, place, n, block, reduction, err);
+    ox_move_strides(w.rank, in->dims, w.strides);
+    return merges_wide(in->dtype, reduction) ? merge_walk(&w, in, updates, reduction, err)
+                                             : write_walk(&w, in, updates, reduction, err);
 }
 
 /* ---- ScatterND ------------------------------------------------------------------------------------------------------ */
@@ -288,14 +400,11 @@ static enum ox_status write_tuples(struct ox_run *r, const struct ox_tensor *in,
                                    const struct ox_tensor *updates, const struct tuples *t,
                                    size_t block, struct ox_error *err)
 {
-    enum { SOME = 512 };
     const size_t size = block * ox_dtype_size(in->dtype);
     int64_t place[SOME];
     struct ox_tensor *out;
 
-    OX_TRY(ox_run_out(r, 0, in->dtype, in->rank, in->dims, &out, err));
-    if (out->n > 0)
-        memcpy(out->data, in->data, out->n * ox_dtype_size(in->dtype));
+    OX_TRY(copy_out(r, in, REDUCE_NONE, &out, err));
     for (size_t i = 0; i < t->n; i += SOME) {
         const size_t some = t->n - i < SOME ? t->n - i : SOME;
 

@@ -16,7 +16,7 @@ enum ox_status ox_kept_run(const struct ox_calibration *c, struct ox_session *se
     struct ox_datum **inputs = calloc(n + 1, sizeof *inputs);
     enum ox_status status = inputs ? OX_OK : ox_no_memory(err);
     for (size_t i = 0; i < n && status == OX_OK; i++) {
-        for (size_t k = 0; k < c->n_inputs; k++) {
+        for (size_t k = 0; k < c->n_inputs && !inputs[i]; k++) { /* a name may be listed again */
             if (kept->inputs[k] && strcmp(c->inputs[k], ox_session_input_name(session, i)) == 0)
                 status = ox_datum_of_tensor(&inputs[i], kept->inputs[k], err);
         }

@@ -11,8 +11,6 @@ extern const char *const ox_place_movers[];
 /* Runtimes have them on integers. */
 extern const char *const ox_place_mixers[];
 extern const char *const ox_place_clippers[];
-/* onnxruntime makes one float operator of Gemm and one of them. */
-extern const char *const ox_place_joined[];
 
 static inline bool ox_place_is_marked(struct ox_place *place, const struct ox_value *value)
 {

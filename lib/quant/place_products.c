@@ -185,18 +185,6 @@ enum ox_status ox_place_product(struct ox_place *place, struct ox_node *node, st
     return reason ? OX_OK : mark_heavy(place, node, err);
 }
 
-/* onnxruntime joins Gemm and an activation before it looks for integers: integers between them keep it from that. */
-static void part_from_activation(struct ox_place *place, const struct ox_node *gemm,
-                                 struct ox_value *out)
-{
-    if (!out || !ox_place_is_marked(place, gemm->inputs[0]) || ox_place_is_marked(place, out) ||
-        !ox_place_has_range(place, out))
-        return;
-    const struct ox_node *user = ox_place_only_user(place, out);
-    if (user && ox_is_any_op(user, ox_place_joined) && !place->gone[user->index])
-        ox_place_activation(place, out);
-}
-
 /* onnxruntime makes a Gemm of a product of matrices and any sum behind it, and has none on integers whose last term is computed: it then
  * dequantizes the weight in each run. */
 static enum ox_status part_from_sum(struct ox_place *place, const struct ox_node *product,
@@ -217,22 +205,48 @@ static enum ox_status part_from_sum(struct ox_place *place, const struct ox_node
     return ox_quant_make_sum(place->q, add, err);
 }
 
+/* LeakyRelu that leaks nothing is Relu to all, but for onnxruntime where it looks for what clips by itself. */
+static enum ox_status leak_nothing(struct ox_place *place, struct ox_node *relu,
+                                   struct ox_error *err)
+{
+    relu->op_type = ox_arena_strdup(&place->q->model->arena, "LeakyRelu");
+    return relu->op_type && ox_node_set_float(relu, "alpha", 0) ? OX_OK : ox_no_memory(err);
+}
+
+static struct ox_node *relu_behind(const struct ox_place *place, const struct ox_value *out)
+{
+    struct ox_node *relu = ox_place_only_user(place, out);
+    return relu && ox_is_op(relu, "Relu") && !place->gone[relu->index] ? relu : NULL;
+}
+
 /* onnxruntime takes a product and its Relu for what an integer operator clips by itself, and leaves the product in float where no integers
- * follow. LeakyRelu that leaks nothing is the same to all others. */
+ * follow. */
 static enum ox_status part_from_relu(struct ox_place *place, const struct ox_node *product,
                                      struct ox_error *err)
 {
-    struct ox_value *out = product->outputs[0];
-    struct ox_node *relu =
-        ox_place_is_marked(place, product->inputs[0]) && !ox_place_is_marked(place, out)
-            ? ox_place_only_user(place, out)
-            : NULL;
-    if (!relu || !ox_is_op(relu, "Relu") || place->gone[relu->index] ||
-        ox_place_is_marked(place, relu->outputs[0]) ||
-        !ox_place_only_user(place, relu->outputs[0]) || place->q->options->format != OX_QUANT_QDQ)
+    struct ox_node *relu = relu_behind(place, product->outputs[0]);
+    if (!relu || ox_place_is_marked(place, relu->outputs[0]) ||
+        !ox_place_only_user(place, relu->outputs[0]))
         return OX_OK;
-    relu->op_type = ox_arena_strdup(&place->q->model->arena, "LeakyRelu");
-    return relu->op_type && ox_node_set_float(relu, "alpha", 0) ? OX_OK : ox_no_memory(err);
+    return leak_nothing(place, relu, err);
+}
+
+/* Integers some of which stand for what is below 0. */
+static bool starts_below(struct ox_place *place, const struct ox_value *value)
+{
+    return ox_place_is_marked(place, value) && (place->q->options->symmetric_activation ||
+                                                ox_place_sharing(place, value)->range.least < 0);
+}
+
+/* So it does of a Gemm whose integers behind Relu start below 0. Behind all else it is on integers and gives floats, which an activation
+ * takes without another rounding. */
+static enum ox_status part_from_activation(struct ox_place *place, const struct ox_node *gemm,
+                                           struct ox_value *out, struct ox_error *err)
+{
+    if (!out || !ox_place_is_marked(place, gemm->inputs[0]) || ox_place_is_marked(place, out))
+        return OX_OK;
+    struct ox_node *relu = relu_behind(place, out);
+    return relu && starts_below(place, relu->outputs[0]) ? leak_nothing(place, relu, err) : OX_OK;
 }
 
 enum ox_status ox_place_part_product(struct ox_place *place, const struct ox_node *node,
@@ -240,14 +254,14 @@ enum ox_status ox_place_part_product(struct ox_place *place, const struct ox_nod
 {
     size_t index;
     if (ox_is_op(node, "Gemm"))
-        part_from_activation(place, node, node->outputs[0]);
+        return part_from_activation(place, node, node->outputs[0], err);
     if (!ox_is_op(node, "MatMul"))
         return OX_OK;
     const struct ox_node *add = add_of_gemm(place, node, &index);
-    if (!add) {
+    if (add)
+        return part_from_activation(place, node, add->outputs[0], err);
+    if (place->q->options->format == OX_QUANT_QDQ && ox_place_is_marked(place, node->inputs[0]) &&
+        !ox_place_is_marked(place, node->outputs[0]))
         OX_TRY(part_from_relu(place, node, err));
-        return part_from_sum(place, node, err);
-    }
-    part_from_activation(place, node, add->outputs[0]);
-    return OX_OK;
+    return part_from_sum(place, node, err);
 }

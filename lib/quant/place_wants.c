@@ -10,24 +10,11 @@ const char *const ox_place_mixers[] = {
     "Add",       "Mul",    "Concat",  "AveragePool", "GlobalAveragePool",
     "LeakyRelu", "Resize", "Sigmoid", NULL};
 const char *const ox_place_clippers[] = {"Relu", "Clip", NULL};
-const char *const ox_place_joined[] = {"Relu",     "Sigmoid",         "Tanh", "LeakyRelu",
-                                       "Elu",      "HardSigmoid",     "Selu", "Softplus",
-                                       "Softsign", "ThresholdedRelu", NULL};
 
 static void want(bool *wanted, const struct ox_value *value)
 {
     if (value)
         wanted[value->id] = true;
-}
-
-static bool adds_to_product(const struct ox_value *value)
-{
-    const struct ox_node *add = value ? value->producer : NULL;
-    bool adds = false;
-    for (size_t i = 0; add && ox_is_op(add, "Add") && i < add->n_inputs; i++)
-        adds |= add->inputs[i] && add->inputs[i]->producer &&
-                ox_is_op(add->inputs[i]->producer, "MatMul");
-    return adds;
 }
 
 static bool sums_wanted(const struct ox_node *node, const bool *wanted)
@@ -60,15 +47,12 @@ void ox_place_wants(const struct ox_graph *graph, bool *wanted)
                 want(wanted, node->inputs[k]);
         }
     }
-    /* What clips the output of one of them takes its place. What follows a product and its Add may have to be kept apart. */
+    /* What clips the output of one of them takes its place. */
     for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct ox_node *node = graph->nodes[i];
         if (ox_is_any_op(node, ox_place_clippers) && node->n_inputs && node->inputs[0] &&
             node->n_outputs && wanted[node->inputs[0]->id])
             want(wanted, node->outputs[0]);
-        if (ox_is_any_op(node, ox_place_joined) && node->n_inputs &&
-            adds_to_product(node->inputs[0]))
-            want(wanted, node->inputs[0]);
         if (sums_wanted(node, wanted))
             want(wanted, node->outputs[0]);
     }

@@ -1,19 +1,14 @@
 /* Who reads a value. */
 #include <string.h>
 
+#include "model/value.h"
 #include "quant/quant.h"
 
 bool *ox_quant_find_captured(struct ox_quant *q, const struct ox_graph *graph)
 {
     bool *captured = ox_arena_array(&q->arena, graph->n_values + 1, sizeof *captured);
-    for (size_t g = 0; captured && g < q->model->n_graphs; g++) {
-        const struct ox_graph *inner = q->model->graphs[g];
-        for (size_t i = 0; i < inner->n_values; i++) {
-            const struct ox_value *outer = inner->values[i]->outer;
-            if (outer && outer->graph == graph)
-                captured[outer->id] = true;
-        }
-    }
+    if (captured)
+        ox_captures_mark(graph, captured);
     return captured;
 }
 

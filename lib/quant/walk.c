@@ -121,13 +121,14 @@ enum ox_status ox_walk_end(struct ox_walk *walk, struct ox_error *err)
             OX_TRY(dequantize(walk, &value, err));
     }
     /* What a subgraph captures must stay. */
-    for (size_t g = 0; g < graph->model->n_graphs; g++) {
-        const struct ox_graph *inner = graph->model->graphs[g];
-        for (size_t i = 0; i < inner->n_values; i++) {
-            struct ox_value *outer = inner->values[i]->outer;
-            if (outer && outer->graph == graph && !ox_value_stored(outer))
-                OX_TRY(dequantize(walk, &outer, err));
-        }
+    const size_t n_values = graph->n_values;
+    const bool *captured = ox_quant_find_captured(walk->q, graph);
+    if (!captured)
+        return ox_no_memory(err);
+    for (size_t i = 0; i < n_values; i++) {
+        struct ox_value *value = graph->values[i];
+        if (captured[i] && !ox_value_stored(value))
+            OX_TRY(dequantize(walk, &value, err));
     }
     bool *remove = ox_arena_array(&walk->q->arena, graph->n_nodes + 1, sizeof *remove);
     if (!remove)

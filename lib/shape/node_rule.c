@@ -343,9 +343,11 @@ void ox_shapes_node(struct ox_shapes *s, const struct ox_node *node)
         s->n_inferred++;
         s->n_in_trips += s->in_trips > 0;
         c.n_refused = ox_exprs_n_refused(s->pool);
+        /* The rows may move as the nodes of a call's body add theirs. */
+        const bool has_kernel = row->runs;
         bool is_call = ox_shapes_call(&c);
         c.is_unknown = !is_call && !c.op && !c.schema;
-        if (!row->runs && !is_call && !before_imports(node))
+        if (!has_kernel && !is_call && !before_imports(node))
             ox_shapes_clash(&c, OX_CLASH_OPERATOR);
         if (!is_call)
             run_rule(&c);

@@ -52,7 +52,7 @@ static enum ox_status bad_dims(enum ox_status status, const char *what, enum ox_
 /* Kernels go along the other dimensions of a tensor without elements too: as many steps as with one element in place of none. */
 static bool is_endless(unsigned rank, const int64_t *dims)
 {
-    static const int64_t MOST = INT64_C(1) << 36; /* elements that no machine has memory for */
+    static const int64_t MOST = INT64_C(1) << 32; /* elements: 16 GB of floats, and seconds */
     int64_t steps = 1;
     for (unsigned i = 0; i < rank; i++) {
         if (dims[i] > MOST / steps)

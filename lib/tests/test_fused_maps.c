@@ -113,6 +113,24 @@ START_TEST(channels_are_shuffled_where_they_lie)
 }
 END_TEST
 
+/* Whose outputs read the pixels in their own place: of one, two and three axes, with few pixels and many, one image and several. */
+START_TEST(small_groups_of_single_taps_read_planes)
+{
+    check_fused("g (float[N,12,H,W] x) => (float[A,B,C,D] y) { a = Conv <group = 4> (x, w0, w1) "
+                "y = Relu(a) }",
+                LIST("12,3,1,1", "12"), DIMS(1, 12, 5, 7), WANT({"FusedConv", 1}));
+    check_fused("g (float[N,12,H,W] x) => (float[A,B,C,D] y) { a = Conv <group = 3> (x, w0, w1) "
+                "y = LeakyRelu(a) }",
+                LIST("24,4,1,1", "24"), DIMS(3, 12, 21, 13), WANT({"FusedConv", 1}));
+    check_fused("g (float[N,12,H,W] x) => (float[A,B,C,D] y) { y = Conv <group = 6> (x, w0) }",
+                LIST("6,2,1,1"), DIMS(2, 12, 1, 1), WANT({"FusedConv", 1}));
+    check_fused("g (float[N,8,L] x) => (float[A,B,C] y) { y = Conv <group = 2> (x, w0, w1) }",
+                LIST("8,4,1", "8"), DIMS(2, 8, 130), WANT({"FusedConv", 1}));
+    check_fused("g (float[N,8,D,H,W] x) => (float[A,B,C,E,F] y) { y = Conv <group = 2> (x, w0) }",
+                LIST("4,4,1,1,1"), DIMS(2, 8, 3, 4, 5), WANT({"FusedConv", 0}));
+}
+END_TEST
+
 START_TEST(halves_of_shuffled_channels_are_made_at_once)
 {
     check_fused(
@@ -176,6 +194,7 @@ int main(void)
     tcase_add_test(all, linear_resize_slice_pad_and_reduce);
     tcase_add_test(all, sizes_of_maps_with_their_channels_last);
     tcase_add_test(all, channels_are_shuffled_where_they_lie);
+    tcase_add_test(all, small_groups_of_single_taps_read_planes);
     tcase_add_test(all, halves_of_shuffled_channels_are_made_at_once);
     tcase_add_test(all, convolutions_write_into_what_joins_them);
     suite_add_tcase(suite, all);

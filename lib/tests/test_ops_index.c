@@ -1,6 +1,7 @@
 /* Operators that index by values: each value is checked. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/expect_op.h"
@@ -233,6 +234,121 @@ START_TEST(scatter_adds_rows_of_one_index)
     ONE_OP_IN(op, OX_INT64, "2x2", 1, 1, -3, -3);
     ONE_OP_IN(op, OX_INT32, "2x2", 10, 20, 30, 40);
     RUN_FAILS_AS(op, 1, OX_INPUT, "indices[2] is -3");
+}
+END_TEST
+
+/* More elements than places are found for at a time, along each axis; rows of the indices shorter than those of the data. */
+START_TEST(scatter_of_many_elements_along_each_axis)
+{
+    enum { A = 9, B = 11, C = 13, LESS = 12, N = A * B * C, M = A * B * LESS };
+    static double data[N], index[M], updates[M], want[N];
+
+    for (int64_t axis = 0; axis < 3; axis++) {
+        for (int adds = 0; adds < 2; adds++) {
+            struct one_op *op = one_op_new("", "ScatterElements", 18);
+            const int64_t extent = axis == 0 ? A : axis == 1 ? B : C;
+
+            for (int64_t i = 0; i < N; i++)
+                want[i] = data[i] = (double)(i % 50);
+            for (int64_t i = 0; i < M; i++) {
+                int64_t at[3] = {i / LESS / B, i / LESS % B, i % LESS};
+
+                at[axis] = (at[axis] * 2 + 1 + i % 3) % extent;
+                index[i] = (double)(i % 2 ? at[axis] : at[axis] - extent);
+                updates[i] = (double)(i + 100);
+                double *to = &want[(at[0] * B + at[1]) * C + at[2]];
+                *to = updates[i] + (adds ? *to : 0);
+            }
+            one_op_in(op, OX_FLOAT32, "9x11x13", data, N);
+            one_op_in(op, OX_INT64, "9x11x12", index, M);
+            one_op_in(op, OX_FLOAT32, "9x11x12", updates, M);
+            one_op_int(op, "axis", axis);
+            one_op_string(op, "reduction", adds ? "add" : "none");
+            ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+            one_op_expect(op, 0, OX_FLOAT32, "9x11x13", 0, want, N);
+            one_op_free(op);
+            index[M - 1] = 99;
+            op = one_op_new("", "ScatterElements", 18);
+            one_op_in(op, OX_FLOAT32, "9x11x13", data, N);
+            one_op_in(op, OX_INT64, "9x11x12", index, M);
+            one_op_in(op, OX_FLOAT32, "9x11x12", updates, M);
+            one_op_int(op, "axis", axis);
+            RUN_FAILS_AS(op, 1, OX_INPUT, "indices[1187] is 99");
+        }
+    }
+}
+END_TEST
+
+/* More than are looked at together, along each axis; one that is outside is named wherever it is. */
+START_TEST(gather_elements_of_many_along_each_axis)
+{
+    enum { A = 9, B = 11, C = 29, N = A * B * C };
+    static double data[N], index[N], want[N];
+
+    for (int64_t axis = 0; axis < 3; axis++) {
+        const int64_t extent = axis == 0 ? A : axis == 1 ? B : C;
+
+        for (int64_t i = 0; i < N; i++)
+            data[i] = (double)(i % 199);
+        for (int64_t i = 0; i < N; i++) {
+            int64_t at[3] = {i / C / B, i / C % B, i % C};
+
+            at[axis] = (at[axis] * 2 + i % 5) % extent;
+            index[i] = (double)(i % 3 ? at[axis] : at[axis] - extent);
+            want[i] = data[(at[0] * B + at[1]) * C + at[2]];
+        }
+        for (size_t k = 0; k < 3; k++) {
+            const enum ox_dtype dtype = (enum ox_dtype[]){OX_UINT8, OX_FLOAT32, OX_FLOAT64}[k];
+            struct one_op *op = one_op_new("", "GatherElements", 13);
+
+            one_op_in(op, dtype, "9x11x29", data, N);
+            one_op_in(op, OX_INT64, "9x11x29", index, N);
+            one_op_int(op, "axis", axis);
+            ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+            one_op_expect(op, 0, dtype, "9x11x29", 0, want, N);
+            one_op_free(op);
+        }
+        for (int64_t i = 0; i < C; i += 4) {
+            const double before = index[C + i];
+            char message[64];
+            struct one_op *op = one_op_new("", "GatherElements", 13);
+
+            snprintf(message, sizeof message, "indices[%d] is %d", (int)(C + i), (int)extent);
+            index[C + i] = (double)extent;
+            one_op_in(op, OX_FLOAT32, "9x11x29", data, N);
+            one_op_in(op, OX_INT64, "9x11x29", index, N);
+            one_op_int(op, "axis", axis);
+            RUN_FAILS_AS(op, 1, OX_INPUT, message);
+            index[C + i] = before;
+        }
+    }
+}
+END_TEST
+
+/* Rows that are written again and again, of less than is copied at a time and of more. */
+START_TEST(expand_repeats_rows)
+{
+    enum { TIMES = 37, ROWS = 3, MOST = 1100 };
+    static const int64_t lengths[] = {2, 5, 100, 513, MOST};
+    static double data[ROWS * MOST], want[ROWS * TIMES * MOST];
+
+    for (size_t k = 0; k < OX_COUNT(lengths); k++) {
+        const int64_t n = lengths[k];
+        struct one_op *op = one_op_new("", "Expand", 13);
+        char from[32], to[32];
+
+        for (int64_t i = 0; i < ROWS * n; i++)
+            data[i] = (double)(i % 251);
+        for (int64_t i = 0; i < ROWS * TIMES * n; i++)
+            want[i] = data[i / n / TIMES * n + i % n];
+        snprintf(from, sizeof from, "3x1x%d", (int)n);
+        snprintf(to, sizeof to, "3x37x%d", (int)n);
+        one_op_in(op, OX_INT64, from, data, (size_t)(ROWS * n));
+        ONE_OP_IN(op, OX_INT64, "3", ROWS, TIMES, (double)n);
+        ck_assert_int_eq(one_op_run(op, 1), OX_OK);
+        one_op_expect(op, 0, OX_INT64, to, 0, want, (size_t)(ROWS * TIMES * n));
+        one_op_free(op);
+    }
 }
 END_TEST
 
@@ -655,6 +771,9 @@ int main(void)
     tcase_add_test(tests, scatters_check_each_index);
     tcase_add_test(tests, scatter_reduces_by_type);
     tcase_add_test(tests, scatter_adds_rows_of_one_index);
+    tcase_add_test(tests, scatter_of_many_elements_along_each_axis);
+    tcase_add_test(tests, gather_elements_of_many_along_each_axis);
+    tcase_add_test(tests, expand_repeats_rows);
     tcase_add_test(tests, tensor_scatter_writes_a_cache);
     tcase_add_test(tests, one_hot_wraps_since_opset_11);
     tcase_add_test(tests, compress_and_its_condition);

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "model/datum_kind.h"
@@ -63,6 +64,38 @@ static void expect(const struct ox_weight_list *list, size_t i, const char *name
 }
 
 /* A scalar or a list of any type, named or not, is no sequence and no map. */
+static long most_resident(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss; /* KiB */
+}
+
+START_TEST(figures_of_a_large_file_take_a_piece_of_it)
+{
+    static const char header[] = "\x93NUMPY\1\0\x76\0{'descr': '<f4', 'fortran_order': False, "
+                                 "'shape': (16777216,), }";
+    char name[sizeof path + 4];
+    snprintf(name, sizeof name, "%s/x.npy", folder);
+    FILE *file = fopen(name, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(header, 1, 10, file), 10);
+    fprintf(file, "%-117s\n", header + 10);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(truncate(name, 128 + (64 << 20)), 0);
+    struct ox_weight_list *list;
+    struct ox_weight_stats stats;
+    ck_assert_int_eq(ox_weight_list_of_data(&list, env, name, false, &err), OX_OK);
+    ck_assert_ptr_nonnull(list);
+    const long before = most_resident();
+    ck_assert_int_eq(ox_weight_list_stats(&stats, list, 0, NULL, 0, &err), OX_OK);
+    ck_assert_uint_eq(stats.n_zeros, 16 << 20);
+    ck_assert_int_lt(most_resident() - before, 16 << 10);
+    ox_weight_list_release(list);
+    unlink(name);
+}
+END_TEST
+
 START_TEST(a_tensor_of_any_type_is_a_tensor)
 {
     for (enum ox_dtype dtype = OX_UNDEFINED + 1; dtype < OX_N_DTYPES; dtype++)
@@ -158,6 +191,7 @@ int main(void)
     tcase_add_test(tc, an_optional_of_nothing_has_no_elements);
     tcase_add_test(tc, any_bytes_are_looked_at);
     tcase_add_test(tc, a_model_is_no_data);
+    tcase_add_test(tc, figures_of_a_large_file_take_a_piece_of_it);
     Suite *suite = suite_create("saved_data");
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -21,9 +21,9 @@ g () => (a, b, c)
 {
    s = Constant <value_ints = [2, 3, 0, 4]> ()
    a = ConstantOfShape (s)
-   t = Constant <value_ints = [1048576, 65536, 0]> ()
+   t = Constant <value_ints = [65536, 65536, 0]> ()
    b = ConstantOfShape (t)
-   u = Constant <value_ints = [0, 34359738368]> ()
+   u = Constant <value_ints = [0, 4294967296]> ()
    c = ConstantOfShape (u)
 }
 M

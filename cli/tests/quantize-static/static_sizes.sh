@@ -1,5 +1,5 @@
 # onnxruntime joins MatMul and Add into Gemm where all sizes are known, or of matrices, and its integer Gemm asks for a bias of
-# integers; what then follows as an activation is kept apart by integers. Elsewhere the bias stays float.
+# integers; an activation that then follows takes floats. Elsewhere the bias stays float.
 model() { # SIZES OF X, SIZES OF Y
     cat <<MODEL
 <ir_version: 8, opset_import: ["" : 17]>

@@ -16,7 +16,7 @@ onnxtool run samples.onnxtxt --random 1 --shape a=60x4 -o all.npz >/dev/null
 onnxtool quantize-static m.onnxtxt -o q.onnx --calibration all.npz --compat ort -v --report r.json | grep unfused
 grep -A 7 '"unfused"' r.json
 grep '"saturates"' r.json
-echo "--- a product and an activation that stays are kept apart by integers"
+echo "--- a product and a Relu that integers do not clip are kept apart"
 cat >g.onnxtxt <<'MODEL'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[batch,4] x) => (float[batch,4] y)
@@ -28,4 +28,10 @@ g (float[batch,4] x) => (float[batch,4] y)
 }
 MODEL
 onnxtool quantize-static g.onnxtxt -o g.onnx --calibration all.npz --activation-type qint8 --symmetric-activation -q >/dev/null
-onnxtool dump g.onnx -f text | grep -E ' (Gemm|Relu|QuantizeLinear) ' | sed 's/.*\] //'
+onnxtool dump g.onnx -f text | grep -E ' (Gemm|LeakyRelu|QuantizeLinear) ' | sed 's/.*\] //'
+echo "--- what another activation takes is not rounded"
+sed 's/Relu (h)/Tanh (h)/' g.onnxtxt >t.onnxtxt
+onnxtool quantize-static t.onnxtxt -o t.onnx --calibration all.npz -q >/dev/null
+onnxtool dump t.onnx -f text | grep -E ' (Gemm|Tanh|QuantizeLinear) ' | sed 's/.*\] //'
+onnxtool quantize-static t.onnxtxt -o t.onnx --calibration all.npz --quant-format qoperator -q >/dev/null
+onnxtool dump t.onnx -f text | grep -E ' (QLinearMatMul|Gemm|Tanh|QuantizeLinear) ' | sed 's/.*\] //'

@@ -16,6 +16,7 @@ static struct ox_run standard_run(const struct ox_run *r, const char *name, int6
     inner.schema = ox_schema_find("", name, opset);
     inner.op = ox_op_find("", name, opset);
     memset(inner.work, 0, sizeof inner.work);
+    inner.lent = NULL;
     return inner;
 }
 

@@ -238,9 +238,12 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
     enum { LONG = 32 };
     const struct ox_window *w = &cv->w;
     const struct ox_compute *t = ox_compute(ox_cpu());
-    const size_t width = reads_in_place(w) ? w->n_out : (size_t)w->out[w->n - 1];
-    if (cv->out_group == 1 &&
-        (cv->in_group == 1 || (width >= LONG && cv->in_group * w->taps <= t->depth_most)))
+    const bool in_place = reads_in_place(w);
+    const size_t width = in_place ? w->n_out : (size_t)w->out[w->n - 1];
+    const bool few =
+        in_place && ox_filter_conv_is_few(w->n_out, cv->groups, cv->in_group, cv->out_group);
+    if (few || (cv->out_group == 1 &&
+                (cv->in_group == 1 || (width >= LONG && cv->in_group * w->taps <= t->depth_most))))
         return filter(r, cv, p, end, err);
     struct ox_plane_conv c = {.rows = cv->out_group,
                               .channels = cv->in_group,
@@ -253,7 +256,6 @@ static enum ox_status convolve(struct ox_run *r, const struct ox_plain_conv *cv,
                               .y = cv->y,
                               .batch = cv->images,
                               .groups = cv->groups};
-    const bool in_place = reads_in_place(w);
     if (in_place)
         c.width = w->n_out;
     c.lines = w->n_out / c.width;

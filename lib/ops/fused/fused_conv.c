@@ -9,6 +9,7 @@
  * are read as they lie and the output's channels are last. */
 #include <string.h>
 
+#include "kernels/convolve_filter.h"
 #include "kernels/convolve_pooled.h"
 #include "kernels/dense.h"
 #include "kernels/maps.h"
@@ -238,10 +239,14 @@ static bool goes_by_planes(const struct ox_run *r, const struct job *job, bool c
     const struct ox_conv *c = &job->c;
     const bool many = c->out[0] * c->out[1] >= MANY;
     const bool rows = c->groups == 1 || c->out_channels >= ROWS * c->groups;
+    const bool few = reads_in_place(c) &&
+                     ox_filter_conv_is_few(c->out[0] * c->out[1], c->groups,
+                                           c->in_channels / c->groups, c->out_channels / c->groups);
     const bool few_taps = c->in_channels * c->kernel[0] * c->kernel[1] <= c->out_channels;
     return !job->in_last && !job->out_last && !c->transposed && c->in_channels > 0 &&
            !ox_run_has(r, IN_RESIDUAL) && !ox_run_has(r, IN_JOINED) &&
-           (is_depthwise(job) || makes_one(job->table, c) || (many && rows && reads_in_place(c)) ||
+           (is_depthwise(job) || few || makes_one(job->table, c) ||
+            (many && rows && reads_in_place(c)) ||
             (c->groups == 1 && few_taps && (many || !constant)));
 }
 

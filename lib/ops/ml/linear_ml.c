@@ -14,7 +14,7 @@ struct linear {
     bool spare; /* coefficients beyond those of the last score are left alone */
     enum ox_post_transform transform;
     const float *coefficients, *intercepts; /* intercepts: NULL or n */
-    double *scores;                         /* [rows, n] */
+    double *scores;                         /* [rows, n]; NULL where there are floats alone */
 };
 
 /* As many coefficients as the scores need; a classifier may have more (see run_linear_classifier). */
@@ -79,9 +79,9 @@ static enum ox_status linear_scores(struct ox_run *r, struct linear *l, struct o
     return OX_OK;
 }
 
-/* The same in float32, into `scores` of [rows, n], of which there are some. */
-static enum ox_status quick_scores(struct ox_run *r, const struct linear *l, float *scores,
-                                   struct ox_error *err)
+/* The same of X as floats, in float32, into `scores` of [rows, n], of which there are some. */
+static enum ox_status quick_scores(struct ox_run *r, const struct linear *l, const float *x,
+                                   float *scores, struct ox_error *err)
 {
     enum { MANY = 64 }; /* rows that pay for packed coefficients */
     const struct ox_compute *t = ox_compute(ox_cpu());
@@ -89,7 +89,7 @@ static enum ox_status quick_scores(struct ox_run *r, const struct linear *l, flo
     struct ox_dense d = {.m = l->rows.rows,
                          .n = l->n,
                          .k = cols,
-                         .a = l->rows.x->data,
+                         .a = x,
                          .a_row = cols,
                          .a_col = 1,
                          .b = l->coefficients,
@@ -210,7 +210,7 @@ static enum ox_status fast_linear_regressor(struct ox_run *r, struct ox_error *e
     const int64_t dims[2] = {(int64_t)l.rows.rows, (int64_t)l.n};
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, 2, dims, &y, err));
     float *scores = y->data;
-    OX_TRY(quick_scores(r, &l, scores, err));
+    OX_TRY(quick_scores(r, &l, l.rows.x->data, scores, err));
     if (transforms(&l))
         finish_rows(&l, false, l.rows.rows, scores, scores);
     return OX_OK;
@@ -304,20 +304,42 @@ static void classify_rows(void *arg, size_t from, size_t to)
         const size_t rows = to - at < STRETCH ? to - at : STRETCH;
         const float *scores = c->scores + at * n;
         for (size_t i = 0; i < rows; i++)
-            c->picked[at + i] = pick_of_floats(scores + i * n, n);
+            c->picked[at + i] = c->l->scores ? pick(c->l->scores + (at + i) * n, n)
+                                             : pick_of_floats(scores + i * n, n);
         if (c->paired || transforms(c->l))
             finish_rows(c->l, c->paired, rows, scores, c->z + at * columns);
     }
 }
 
+/* The scores in float32, into `scores` of [rows, n], of which there are some. Integers are taken as floats; doubles may be close
+ * together and far from 0. */
+static enum ox_status narrow_scores(struct ox_run *r, struct linear *l, float *scores,
+                                    struct ox_error *err)
+{
+    const struct ox_tensor *x = l->rows.x;
+    if (x->dtype == OX_FLOAT32)
+        return quick_scores(r, l, x->data, scores, err);
+    if (x->dtype == OX_FLOAT64) {
+        OX_TRY(linear_scores(r, l, err));
+        ox_real_convert(OX_FLOAT32, scores, OX_FLOAT64, l->scores, l->rows.rows * l->n);
+        return OX_OK;
+    }
+    float *floats = ox_run_work(r, x->n, sizeof *floats, err);
+    if (!floats)
+        return err->status;
+    ox_real_convert(OX_FLOAT32, floats, x->dtype, x->data, x->n);
+    return quick_scores(r, l, floats, scores, err);
+}
+
 static enum ox_status fast_linear_classifier(struct ox_run *r, struct ox_error *err)
 {
     enum { A_ROW = 5, A_SCORE = 2 }; /* ns */
-    struct linear l;
+    struct linear l = {.scores = NULL};
     struct ox_ml_labels labels;
     size_t need;
     OX_TRY(read_classifier(r, &l, &labels, err));
-    if (l.rows.x->dtype != OX_FLOAT32 || !l.rows.x->n || l.n > FEW_SCORES)
+    const bool rounds = l.transform == OX_POST_PROBIT || l.transform == OX_POST_SOFTMAX_ZERO;
+    if (!l.rows.x->n || l.n > FEW_SCORES || (l.rows.x->dtype == OX_FLOAT64 && rounds))
         return OX_UNSUPPORTED;
     OX_TRY(read_linear(r, &l, &need, err));
     struct classes c = {.l = &l, .paired = l.n == 1 && labels.n == 2};
@@ -330,7 +352,7 @@ static enum ox_status fast_linear_classifier(struct ox_run *r, struct ox_error *
     if (!scores || !c.picked)
         return err->status;
     c.scores = scores;
-    OX_TRY(quick_scores(r, &l, scores, err));
+    OX_TRY(narrow_scores(r, &l, scores, err));
     ox_fast_spread(r->env, l.rows.rows, STRETCH, A_ROW + A_SCORE * (double)l.n, classify_rows, &c);
     return ox_ml_labels_out(r, 0, &labels, l.rows.rows, c.picked, err);
 }
@@ -351,7 +373,7 @@ static void infer_linear_classifier(struct ox_infer *c)
 }
 
 const struct ox_op ox_ops_linear_ml[] = {
-    {"ai.onnx.ml", "LinearClassifier", 1, .infer = infer_linear_classifier,
+    {"ai.onnx.ml", "LinearClassifier", 1, OX_OP_DOUBLE, .infer = infer_linear_classifier,
      .run = run_linear_classifier, .fast = fast_linear_classifier},
     {"ai.onnx.ml", "LinearRegressor", 1, .infer = infer_linear_regressor,
      .run = run_linear_regressor, .fast = fast_linear_regressor},

@@ -63,9 +63,11 @@ static double norm_of_row(enum norm norm, const double *v, size_t n)
 
 struct normalizing {
     const struct ox_tensor *x;
+    const float *floats; /* x, where it is so taken */
     struct ox_tensor *y;
     enum norm norm;
     size_t cols, inner; /* elements of a norm, and from one of them to the next */
+    bool quick;
     size_t together; /* norms that follow each other and are loaded at once; 1 but for inner of 1 */
     double *slab;    /* together * cols * inner */
 };
@@ -189,7 +191,7 @@ static void normalize_floats(void *arg, size_t from, size_t to)
 {
     const struct normalizing *s = arg;
     const size_t n = s->cols;
-    const float *x = (const float *)s->x->data + from * n;
+    const float *x = s->floats + from * n;
     float *y = (float *)s->y->data + from * n;
     if (s->norm == NORM_L2) {
         normalize_columns(NORM_L2, to - from, n, x, y);
@@ -213,8 +215,13 @@ static void normalize_slab(const struct normalizing *s, double *slab)
     for (size_t k = 0; k < s->inner; k++) {
         const double by = s->inner == 1 ? norm_of_row(s->norm, slab, s->cols)
                                         : norm_of(s->norm, slab + k, s->cols, s->inner);
-        for (size_t i = 0; i < s->cols; i++)
-            slab[i * s->inner + k] /= by;
+        const double inverse = 1 / by;
+        if (s->quick && s->inner == 1 && isnormal(inverse))
+            for (size_t i = 0; i < s->cols; i++)
+                slab[i] *= inverse;
+        else
+            for (size_t i = 0; i < s->cols; i++)
+                slab[i * s->inner + k] /= by;
     }
 }
 
@@ -228,6 +235,21 @@ static void normalize_slabs(const struct normalizing *s)
             normalize_slab(s, s->slab + i);
         ox_real_store(s->y, at, some, s->slab);
     }
+}
+
+/* Integers count as floats, as the result does. */
+static enum ox_status take_floats(struct ox_run *r, const struct ox_tensor *x, const float **out,
+                                  struct ox_error *err)
+{
+    *out = x->data;
+    if (x->dtype == OX_FLOAT32)
+        return OX_OK;
+    float *floats = ox_run_work(r, x->n, sizeof *floats, err);
+    if (!floats)
+        return err->status;
+    ox_real_convert(OX_FLOAT32, floats, x->dtype, x->data, x->n);
+    *out = floats;
+    return OX_OK;
 }
 
 /* Along the second axis (of a list along its only one), as onnxruntime does for every rank. */
@@ -244,8 +266,11 @@ static enum ox_status normalize(struct ox_run *r, bool quick, struct ox_error *e
     OX_TRY(ox_ml_columns(r, x, &cols, err));
     for (unsigned i = 2; i < x->rank; i++)
         inner *= (size_t)x->dims[i];
-    quick = quick && inner == 1 && x->dtype == OX_FLOAT32;
-    struct normalizing s = {.x = x, .norm = (enum norm)norm, .cols = cols, .inner = inner};
+    struct normalizing s = {
+        .x = x, .norm = (enum norm)norm, .cols = cols, .inner = inner, .quick = quick};
+    quick = quick && inner == 1 && x->dtype != OX_FLOAT64;
+    if (quick)
+        OX_TRY(take_floats(r, x, &s.floats, err));
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &s.y, err));
     s.together = inner == 1 && cols && cols < CHUNK ? CHUNK / cols : 1;
     if (!quick && !(s.slab = ox_real_scratch(r, s.together * cols * inner, err)))
@@ -273,6 +298,7 @@ static void infer_normalizer(struct ox_infer *c)
     ox_infer_same_shape(c, 0, 0);
 }
 
-const struct ox_op ox_ops_normalizer[] = {{"ai.onnx.ml", "Normalizer", 1, .infer = infer_normalizer,
-                                           .run = run_normalizer, .fast = fast_normalizer},
+const struct ox_op ox_ops_normalizer[] = {{"ai.onnx.ml", "Normalizer", 1, OX_OP_DOUBLE,
+                                           .infer = infer_normalizer, .run = run_normalizer,
+                                           .fast = fast_normalizer},
                                           {0}};

@@ -130,16 +130,20 @@ static void make_kernels(const struct ox_svm *s, size_t row, size_t rows, double
     }
 }
 
-static void classify_row(struct ox_svm *s, size_t row, const double *kernels)
+/* Doubles that a row takes while it is classified. */
+static size_t row_work(const struct ox_svm *s)
+{
+    const size_t k = s->classes;
+    return k * (k - 1) / 2 + 2 * k + 2 * k * k + k + s->n_scores + 2;
+}
+
+static void classify_row(struct ox_svm *s, size_t row, const double *kernels, double *work)
 {
     size_t k = s->classes, pairs = k * (k - 1) / 2;
-    size_t n_work = pairs + 2 * k + 2 * k * k + k + s->n_scores + 2;
-    double *work = ox_task_alloc(&s->state, n_work, sizeof *work);
-    if (!work)
-        return;
     double *pair_scores = work, *votes = pair_scores + pairs;
     double *scores = votes + k, *more = scores + s->n_scores + 2;
     const double *x = s->x ? s->x + row * s->rows.cols : NULL;
+    memset(votes, 0, k * sizeof *votes);
     if (s->n_vectors) {
         score_pairs(s, x, kernels, pair_scores, votes);
         if (s->prob_a)
@@ -158,22 +162,22 @@ static void classify_row(struct ox_svm *s, size_t row, const double *kernels)
         ox_post_transform_row(s->transform, s->n_scores, scores);
     }
     memcpy(s->out + row * s->columns, scores, s->columns * sizeof *scores);
-    ox_task_free(&s->state, work, n_work, sizeof *work);
 }
 
 static void classify_rows(void *arg, size_t from, size_t to)
 {
     struct ox_svm *s = arg;
     const size_t abreast = s->packed ? OX_SVM_ROWS : 1;
-    double *kernels = ox_task_alloc(&s->state, abreast * s->n_vectors + 1, sizeof *kernels);
+    const size_t n_kernels = abreast * s->n_vectors, n = n_kernels + row_work(s);
+    double *kernels = ox_task_alloc(&s->state, n, sizeof *kernels);
     for (size_t row = from; kernels && row < to; row += abreast) {
         const size_t rows = to - row < abreast ? to - row : abreast;
         make_kernels(s, row, rows, kernels);
         for (size_t i = 0; i < rows; i++)
-            classify_row(s, row + i, kernels + i * s->n_vectors);
+            classify_row(s, row + i, kernels + i * s->n_vectors, kernels + n_kernels);
     }
     if (kernels)
-        ox_task_free(&s->state, kernels, abreast * s->n_vectors + 1, sizeof *kernels);
+        ox_task_free(&s->state, kernels, n, sizeof *kernels);
 }
 
 static enum ox_status read_classes(struct ox_run *r, struct ox_svm *s, struct ox_error *err)
