@@ -59,9 +59,13 @@ static const struct opt options[] = {
     {0, "rtol", OPT_DOUBLE, FIELD(rtol), "X", NULL, "relative tolerance (default 1e-3)"},
     {0, "atol", OPT_DOUBLE, FIELD(atol), "X", NULL, "absolute tolerance (default 1e-5)"},
     {0, "tol", OPT_NAMED, FIELD(tolerances), "NAME=RTOL,ATOL", NULL, "of one output"},
-    {0, "agreement", OPT_CHOICE, FIELD(agreement), "RULE", "allclose|elementwise|max|mean",
+    {0, "agreement", OPT_CHOICE, FIELD(agreement), "RULE",
+     "allclose|elementwise|max|mean|median|quantile",
      "allclose: |a - b| <= atol + rtol |b|; the others are Polygraphy's: an output departs when "
-     "both tolerances are passed, by an element, by the largest differences, by the means"},
+     "both tolerances are passed, by an element, by the largest differences, by the means, the "
+     "medians, the --error-quantile of them"},
+    {0, "error-quantile", OPT_DOUBLE, FIELD(quantile), "SHARE", NULL,
+     "of --agreement quantile (default 0.99)"},
     {0, "pair", OPT_NAMED, FIELD(pairs), "A=B", NULL,
      "hold A's output of that name against the one that the other side calls B"},
     {0, "equal-nan", OPT_FLAG, FIELD(nan_agrees), NULL, NULL, "NaN agrees with NaN"},
@@ -95,6 +99,7 @@ static void defaults(void *args_)
     struct parity_args *args = args_;
     args->rtol = args->atol = NAN;
     args->engine_timeout = 600;
+    args->quantile = 0.99;
 }
 
 /* ---- Samples ------------------------------------------------------------------------------------------------------- */
@@ -256,6 +261,8 @@ static enum ox_status check_args(struct cli *cli, const struct parity_args *args
 {
     if (!n_operands || n_operands > 2)
         return cli_fail(cli, OX_USAGE, "parity: takes one or two models, not %zu", n_operands);
+    if (!(args->quantile >= 0 && args->quantile <= 1))
+        return cli_fail(cli, OX_USAGE, "parity: --error-quantile takes a share from 0 to 1");
     bool something = n_operands == 2 || args->expected || args->engines.n || args->cpus.n ||
                      args->levels.n > 1 || args->run.test_data.n || args->other_seed ||
                      args->perturb;

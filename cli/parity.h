@@ -17,6 +17,7 @@ struct parity_args {
     struct opt_strings tolerances, require;
     struct opt_strings pairs; /* A=B: outputs that are held against each other under other names */
     int agreement;            /* enum ox_agreement */
+    double quantile;
     bool nan_agrees;
     bool metric, layers, bisect, oracle;
     bool perturb; /* with layers */

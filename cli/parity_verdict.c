@@ -94,7 +94,8 @@ void parity_options_for(const struct parity *p, const char *output,
         (struct ox_metrics_options){.tolerance = {.rtol = isnan(args->rtol) ? RTOL : args->rtol,
                                                   .atol = isnan(args->atol) ? ATOL : args->atol,
                                                   .nan_agrees = args->nan_agrees},
-                                    .agreement = (enum ox_agreement)args->agreement};
+                                    .agreement = (enum ox_agreement)args->agreement,
+                                    .quantile = args->quantile};
     for (size_t i = 0; i < args->tolerances.n && output; i++) {
         size_t name = 0;
         struct ox_tolerance tolerance = options->tolerance;

@@ -1334,19 +1334,23 @@ enum ox_status ox_insert(struct ox_model *model, const char *value, const char *
     X(top1, "top1", "") /* share of rows (last axis) whose largest element is the same */          \
     X(top5, "top5", "") /* share of the five largest of each row that are the same */
 
-/* How a verdict comes about. d is held against atol and d / |b| against rtol; ELEMENT, MAX and MEAN are Polygraphy's
- * rules: it departs when both are passed, by an element, by the largest ones, by their means. */
+/* How a verdict comes about. d is held against atol and d / |b| against rtol; all but ALLCLOSE are Polygraphy's
+ * rules: it departs when both are passed, by an element, by the largest ones, their means, medians or `quantile`s (of complex numbers and
+ * where one side alone is NaN or infinite by an element). */
 enum ox_agreement {
     OX_AGREE_ALLCLOSE, /* d <= atol + rtol |b| for each element */
     OX_AGREE_ELEMENT,
     OX_AGREE_MAX,
-    OX_AGREE_MEAN
+    OX_AGREE_MEAN,
+    OX_AGREE_MEDIAN,
+    OX_AGREE_QUANTILE
 };
 
 struct ox_metrics_options {
     struct ox_tolerance tolerance;
     enum ox_agreement agreement;
-    bool detail; /* also ULPs, top-1, top-5 and the histogram, which cost more than the rest */
+    double quantile; /* of OX_AGREE_QUANTILE: a share, 0.99 */
+    bool detail;     /* also ULPs, top-1, top-5 and the histogram, which cost more than the rest */
 };
 
 enum { OX_ERROR_BINS = 24, OX_WORST_RANK = 16, OX_VALUE_TEXT = 64 };

@@ -8,6 +8,7 @@
 
 #include "common/env.h"
 #include "common/threads.h"
+#include "tensor/quantiles.h"
 
 enum { MOST_NESTING = 64, GROUP = 1 << 16 };
 
@@ -26,8 +27,9 @@ struct ox_meter {
     struct ox_env *env;
     struct ox_metrics_options options;
     struct gathered all, last;
-    struct ox_detail *detail[2]; /* of all, of the last; NULL: not asked */
-    struct ox_strbuf where;      /* within the pair: "[2][0]" */
+    struct ox_detail *detail[2];     /* of all, of the last; NULL: not asked */
+    struct ox_strbuf where;          /* within the pair: "[2][0]" */
+    struct ox_quantiles differences; /* of the last, where the verdict is by them */
 };
 
 static const struct gathered nothing = {.agree = true};
@@ -67,6 +69,7 @@ void ox_meter_release(struct ox_meter *meter)
     free(meter->detail[0]);
     free(meter->detail[1]);
     ox_strbuf_release(&meter->where);
+    ox_quantiles_release(&meter->differences);
     free(meter);
 }
 
@@ -205,6 +208,11 @@ static bool sum_tensors(struct ox_meter *m, const struct ox_tensor *a, const str
     return true;
 }
 
+static bool by_quantile(const struct ox_meter *m)
+{
+    return m->options.agreement == OX_AGREE_MEDIAN || m->options.agreement == OX_AGREE_QUANTILE;
+}
+
 static enum ox_status compare_numbers(struct ox_meter *m, const struct ox_tensor *a,
                                       const struct ox_tensor *b, struct ox_error *err)
 {
@@ -216,13 +224,16 @@ static enum ox_status compare_numbers(struct ox_meter *m, const struct ox_tensor
         set_worst(m, a, b, sums.bad, true);
     else if (sums.worst != SIZE_MAX && !m->last.worst.bad && sums.max_abs > old_abs)
         set_worst(m, a, b, sums.worst, false);
+    bool complex = a->dtype == OX_COMPLEX64 || a->dtype == OX_COMPLEX128 ||
+                   b->dtype == OX_COMPLEX64 || b->dtype == OX_COMPLEX128;
     bool by_element = m->options.agreement == OX_AGREE_ALLCLOSE ||
-                      m->options.agreement == OX_AGREE_ELEMENT || sums.bad != SIZE_MAX;
+                      m->options.agreement == OX_AGREE_ELEMENT || sums.bad != SIZE_MAX ||
+                      (by_quantile(m) && complex);
+    if (by_quantile(m) && !by_element && !ox_quantiles_add(&m->differences, a, b))
+        return ox_fail(err, OX_NO_MEMORY, "out of memory while comparing");
     ox_sums_merge(&m->last.sums, &sums);
     if (by_element && sums.n_mismatched && m->last.worst.found)
         disagree_at_worst(m);
-    bool complex = a->dtype == OX_COMPLEX64 || a->dtype == OX_COMPLEX128 ||
-                   b->dtype == OX_COMPLEX64 || b->dtype == OX_COMPLEX128;
     if (m->options.detail && !complex)
         ox_detail_add(m->detail[1], a, b);
     return OX_OK;
@@ -341,6 +352,23 @@ static void judge_statistic(struct ox_meter *m)
                  abs, rel);
 }
 
+static void judge_quantile(struct ox_meter *m)
+{
+    struct ox_quantiles *q = &m->differences;
+    const struct ox_tolerance *t = &m->options.tolerance;
+    const bool median = m->options.agreement == OX_AGREE_MEDIAN;
+    const double share = median ? 0.5 : m->options.quantile;
+    if (!q->n)
+        return;
+    const double abs = ox_quantile(q->abs, q->n, share), rel = ox_quantile(q->rel, q->n, share);
+    if (abs > t->atol && rel > t->rtol && median)
+        disagree(m, "the median difference is %.6g absolute, %.6g relative", abs, rel);
+    else if (abs > t->atol && rel > t->rtol)
+        disagree(m, "the %g quantile of differences is %.6g absolute, %.6g relative", share, abs,
+                 rel);
+    ox_quantiles_release(q);
+}
+
 static void merge(struct ox_meter *m)
 {
     struct gathered *g = &m->all, *l = &m->last;
@@ -381,6 +409,7 @@ enum ox_status ox_meter_add(struct ox_meter *meter, const struct ox_datum *a,
     if (meter->where.failed)
         return ox_fail(err, OX_NO_MEMORY, "out of memory while comparing");
     judge_statistic(meter);
+    judge_quantile(meter);
     merge(meter);
     return OX_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/quantiles.h"
 #include "tensor/tensor.h"
 #include "tests/run_suite.h"
 
@@ -225,6 +226,55 @@ START_TEST(threads_do_not_change_a_bit)
 }
 END_TEST
 
+START_TEST(quantiles_are_those_of_sorted_values)
+{
+    const double sorted[] = {-2, 0, 1, 1, 3, 8, INFINITY};
+    enum { N = sizeof sorted / sizeof *sorted };
+    for (unsigned turn = 0; turn < N; turn++) {
+        for (unsigned k = 0; k < N; k++) {
+            double values[N];
+            for (unsigned i = 0; i < N; i++)
+                values[i] = sorted[(3 * i + turn) % N];
+            ck_assert_double_eq(ox_quantile(values, N, k / (N - 1.0)), sorted[k]);
+        }
+        double values[N - 1];
+        for (unsigned i = 0; i < N - 1; i++)
+            values[i] = sorted[(5 * i + turn) % (N - 1)];
+        ck_assert_double_eq_tol(ox_quantile(values, N - 1, 0.9), 5.5, 1e-12);
+    }
+}
+END_TEST
+
+START_TEST(medians_and_quantiles_pass_over_what_is_rare)
+{
+    const float a[] = {1, 2, 3, 4, 50}, b[] = {1, 2, 3.5, 4, 5};
+    struct ox_datum *x = tensor_of(OX_FLOAT32, 5, a), *y = tensor_of(OX_FLOAT32, 5, b);
+    static const struct {
+        enum ox_agreement rule;
+        double quantile;
+        bool agree;
+    } cases[] = {{OX_AGREE_MAX, 0, false},
+                 {OX_AGREE_MEDIAN, 0, true},
+                 {OX_AGREE_QUANTILE, 0.5, true},
+                 {OX_AGREE_QUANTILE, 0.75, false},
+                 {OX_AGREE_QUANTILE, 1, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ox_metrics_options options = {.tolerance = {.rtol = 0.1, .atol = 0.25},
+                                                   .agreement = cases[i].rule,
+                                                   .quantile = cases[i].quantile};
+        struct ox_meter *meter;
+        struct ox_metrics metrics;
+        ck_assert_int_eq(ox_meter_new(&meter, env, &options, NULL), OX_OK);
+        ck_assert_int_eq(ox_meter_add(meter, x, y, NULL), OX_OK);
+        ox_meter_read(meter, &metrics);
+        ck_assert_int_eq(metrics.agree, cases[i].agree);
+        ox_meter_release(meter);
+    }
+    ox_datum_release(x);
+    ox_datum_release(y);
+}
+END_TEST
+
 START_TEST(samples_gather_and_the_worst_is_named)
 {
     const struct ox_metrics_options options = {.tolerance = {.rtol = 0, .atol = 0.5}};
@@ -286,6 +336,8 @@ int main(void)
     tcase_add_test(tests, ulps_are_counted_in_the_coarser_type);
     tcase_add_test(tests, top_1_and_top_5_are_of_rows);
     tcase_add_test(tests, threads_do_not_change_a_bit);
+    tcase_add_test(tests, quantiles_are_those_of_sorted_values);
+    tcase_add_test(tests, medians_and_quantiles_pass_over_what_is_rare);
     tcase_add_test(tests, samples_gather_and_the_worst_is_named);
     tcase_add_test(tests, a_missing_side_is_a_disagreement);
     suite_add_tcase(suite, tests);
