@@ -28,6 +28,14 @@ static bool has_runs(const struct ox_conv *c)
     return c->groups == 1 && c->dilation[1] == 1 && c->in_pixel == c->in_channels;
 }
 
+/* Of so many images, whose inputs are `image` bytes apart. */
+static void take_images(struct ox_integer_core *k, size_t n, size_t image)
+{
+    k->rows = n * k->image_rows;
+    k->image = image;
+    k->even = k->line == k->cols * k->pixel && (n == 1 || image == k->image_rows * k->line);
+}
+
 void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                          size_t pixel, struct ox_integer_core *k)
 {
@@ -39,10 +47,11 @@ void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, si
     k->depthwise = ox_integer_is_depthwise(c);
     k->taps[0] = c->kernel[0];
     k->taps[1] = c->kernel[1];
-    k->rows = c->out[0];
     k->cols = c->out[1];
     k->line = width * pixel * c->stride[0];
     k->pixel = pixel * c->stride[1];
+    k->image_rows = c->out[0];
+    take_images(k, 1, 0);
     k->tap_line = width * pixel * c->dilation[0];
     k->tap_pixel = pixel * c->dilation[1];
     k->segments = has_runs(c) ? k->taps[0] : k->taps[0] * k->taps[1];
@@ -192,6 +201,18 @@ static size_t frame_bytes(size_t bytes)
     return bytes ? ox_round_up(bytes + OX_INTEGER_OVER, 64) : 0;
 }
 
+/* Images of a batch that are convolved as one, of more rows: as many small ones as stay near, so that threads share them, tiles are
+ * full and weights are read once. */
+static size_t images_of(const struct ox_conv *c)
+{
+    enum { ROWS = 384, BYTES = 1 << 18 };
+    const size_t outputs = c->out[0] * c->out[1], bytes = c->in[0] * c->in[1] * c->in_channels;
+    if (!outputs || !bytes || ox_conv_out_batch(c) != outputs * c->out_pixel)
+        return 1;
+    const size_t most = ox_least(ox_least(ROWS / outputs, BYTES / bytes), c->batch);
+    return most > 1 ? ox_even_part(c->batch, most, 1) : 1;
+}
+
 /* A slot's sums, whichever way weights lie: what they were packed for may have been another image. */
 static size_t slot_of(struct ox_integer_core *k, size_t slots, const struct ox_conv *c, bool plain)
 {
@@ -207,18 +228,25 @@ static size_t slot_of(struct ox_integer_core *k, size_t slots, const struct ox_c
 static size_t work_of(const struct ox_integer *t, const struct ox_env *env, const struct ox_conv *c,
                       bool in_signed, bool weight_zeros, bool plain)
 {
-    struct ox_integer_core k;
-    size_t frame[2], bytes = 0;
-    const size_t terms = weight_zeros ? ox_integer_terms_bytes(env, c) : 0;
-    describe_conv(t, c, in_signed, &k);
-    if (needs_frame(t, c, in_signed, frame) &&
+    size_t frame[2], bytes = 0, slot = 0;
+    const size_t images = images_of(c);
+    const size_t terms = weight_zeros ? ox_integer_terms_bytes(env, c, images) : 0;
+    const bool framed = needs_frame(t, c, in_signed, frame);
+    if (framed &&
         (OX_MUL_OVERFLOWS(frame[0], frame[1], &bytes) ||
-         OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 4))
+         OX_MUL_OVERFLOWS(bytes, c->in_channels, &bytes) || bytes > SIZE_MAX / 4 / images))
         return SIZE_MAX;
     if (terms > SIZE_MAX / 4)
         return SIZE_MAX;
-    return frame_bytes(bytes) + terms +
-           ox_slots(env) * slot_of(&k, ox_slots(env), c, plain) * sizeof(int32_t);
+    const size_t numbers[] = {images, c->batch % images}; /* and of the rest */
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct ox_integer_core k;
+        describe_conv(t, c, in_signed, &k);
+        take_images(&k, numbers[i], framed ? bytes : ox_conv_in_batch(c));
+        const size_t own = slot_of(&k, ox_slots(env), c, plain);
+        slot = own > slot ? own : slot;
+    }
+    return frame_bytes(images * bytes) + terms + ox_slots(env) * slot * sizeof(int32_t);
 }
 
 size_t ox_integer_plain_work(const struct ox_integer *t, const struct ox_env *env,
@@ -238,7 +266,7 @@ size_t ox_integer_conv_work(const struct ox_integer *t, const struct ox_env *env
 
 struct framing {
     const struct ox_conv *c;
-    size_t across;
+    size_t down, across;
     const uint8_t *in;
     uint8_t *out;
     uint8_t zero, flip; /* the zero point as it is stored */
@@ -248,7 +276,7 @@ static void frame_row(void *arg, size_t row, size_t slot)
 {
     const struct framing *f = arg;
     const struct ox_conv *c = f->c;
-    const size_t channels = c->in_channels, y = row - c->pad[0];
+    const size_t channels = c->in_channels, y = row % f->down - c->pad[0];
     const size_t left = ox_least(c->pad[1], f->across),
                  width = ox_least(c->in[1], f->across - left);
     uint8_t *out = f->out + row * f->across * channels;
@@ -260,7 +288,7 @@ static void frame_row(void *arg, size_t row, size_t slot)
     }
     memset(out, zero, left * channels);
     memset(out + (left + width) * channels, zero, (f->across - left - width) * channels);
-    const uint8_t *in = f->in + y * c->in[1] * c->in_pixel;
+    const uint8_t *in = f->in + row / f->down * ox_conv_in_batch(c) + y * c->in[1] * c->in_pixel;
     for (size_t x = 0; c->in_pixel != channels && x < width; x++)
         ox_integer_copy(in + x * c->in_pixel, f->flip, channels, out + (left + x) * channels);
     if (c->in_pixel == channels)
@@ -298,14 +326,14 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
     }
     const bool framed = needs_frame(t, c, in_signed, frame);
     const bool flips = in_signed && t->layout == OX_INTEGER_QUADS && !ox_integer_is_depthwise(c);
+    const size_t images = images_of(c), held = frame[0] * frame[1] * c->in_channels;
+    const size_t terms = end->weight_zero ? ox_integer_terms_bytes(env, c, images) : 0;
     describe_conv(t, c, in_signed, &k);
     if (upright)
         ox_integer_upright_use(&k);
-    ox_integer_blocks_plan(&k, ox_slots(env));
     if (framed) {
-        const size_t held = frame[0] * frame[1] * c->in_channels;
-        bytes = frame_bytes(held);
-        memset((char *)work + held, 0, bytes - held);
+        bytes = frame_bytes(images * held);
+        memset((char *)work + images * held, 0, bytes - images * held);
     }
     k.flip = in_signed && !flips ? 0x80 : 0;
     k.slack = framed && t->level > OX_CPU_C;
@@ -314,20 +342,24 @@ static bool convolve(const struct ox_integer *t, struct ox_env *env, const struc
     k.out_pixel = c->out_pixel;
     k.end = end;
     char *room = (char *)work + bytes; /* of terms */
-    const size_t terms = end->weight_zero ? ox_integer_terms_bytes(env, c) : 0;
     k.sums = (int32_t *)(void *)(room + terms);
     const size_t pixels = c->in[0] * c->in[1];
     const size_t in_batch = ox_conv_in_batch(c);
     const size_t out_batch = ox_conv_out_batch(c);
-    for (size_t n = 0; n < c->batch; n++) {
-        k.in = (const uint8_t *)in + n * in_batch;
-        k.end_of_in = k.in + (pixels ? (pixels - 1) * c->in_pixel + c->in_channels : 0);
-        k.out = (char *)out + n * out_batch * k.out_size;
+    for (size_t i = 0, n; i < c->batch; i += n) {
+        n = ox_least(images, c->batch - i);
+        take_images(&k, n, framed ? held : in_batch);
+        ox_integer_blocks_plan(&k, ox_slots(env));
+        k.in = (const uint8_t *)in + i * in_batch;
+        k.end_of_in =
+            k.in + (pixels ? (n - 1) * in_batch + (pixels - 1) * c->in_pixel + c->in_channels : 0);
+        k.out = (char *)out + i * out_batch * k.out_size;
         k.residual =
-            end->after && end->after->residual ? end->after->residual + n * out_batch : NULL;
+            end->after && end->after->residual ? end->after->residual + i * out_batch : NULL;
         if (framed) {
-            struct framing f = {c, frame[1], k.in, work, (uint8_t)in_zero, flips ? 0x80 : 0};
-            ox_spread(env, frame[0], (double)bytes * 10, frame_row, &f);
+            struct framing f = {c,    frame[0],         frame[1],        k.in,
+                                work, (uint8_t)in_zero, flips ? 0x80 : 0};
+            ox_spread(env, n * frame[0], (double)(n * held) * 10, frame_row, &f);
             k.in = work;
             k.end_of_in = k.in + bytes;
         }

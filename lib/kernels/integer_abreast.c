@@ -119,7 +119,7 @@ size_t ox_integer_abreast_slot(void)
 static void run_pixels(const struct ox_integer_core *k, const size_t *taps, size_t m, size_t n,
                        size_t col, size_t cols, int32_t *sums)
 {
-    const uint8_t *in = k->in + m / k->cols * k->line + m % k->cols * k->pixel;
+    const uint8_t *in = ox_integer_line(k, m / k->cols) + m % k->cols * k->pixel;
     const char *packed = k->packed + col / COLS * block_bytes(k);
     const size_t fours = fours_of(k);
     for (size_t j = 0; j < cols; j += COLS, packed += block_bytes(k)) {

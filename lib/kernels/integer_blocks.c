@@ -55,6 +55,7 @@ void ox_integer_blocks_plan(struct ox_integer_core *k, size_t slots)
     const size_t m = k->rows * k->cols, nr = k->t->nr, wide = k->t->panels * nr;
     const bool mixed = k->t->layout == OX_INTEGER_MIXED;
     const size_t mr = k->upright ? ox_integer_upright_rows(k) : mixed ? k->t->mixed_rows : k->t->mr;
+    k->strips = k->later = false;
     if (k->abreast) {
         k->slot = ox_integer_abreast_slot();
         return;
@@ -148,12 +149,12 @@ static void run_shallow(void *arg, size_t task, size_t slot)
 {
     const struct ox_integer_core *k = arg;
     const struct ox_integer_block b = ox_integer_block_of(k, task);
-    const size_t line = k->line == k->cols * k->pixel ? k->rows * k->cols : k->cols;
+    const size_t line = k->even ? k->rows * k->cols : k->cols;
     uint8_t *joined = k->joined ? joined_of(k, slot) : NULL;
     for (size_t m = b.m0, n; m < b.m1; m += n) {
         n = ox_least(joined ? JOINED_ROWS : line - m % line, b.m1 - m);
         const uint8_t *first =
-            k->in + m / k->cols * k->line + m % k->cols * k->pixel + b.group * k->channels;
+            ox_integer_line(k, m / k->cols) + m % k->cols * k->pixel + b.group * k->channels;
         if (joined)
             ox_integer_copy_rows(k, &b, m, n, joined);
         const struct ox_integer_shallow s = {.a = joined ? joined : first,
@@ -175,9 +176,9 @@ static void find_rows(const struct ox_integer_core *k, size_t group, size_t m, u
                       const uint8_t **pointers)
 {
     const size_t mr = k->t->mr, pixel = k->pixel;
-    const uint8_t *line = k->in + m / k->cols * k->line + group * k->channels;
-    for (size_t i = 0, x = m % k->cols, n; i < rows; i += n, x = 0, line += k->line) {
-        const uint8_t *first[OX_INTEGER_SEGMENTS];
+    for (size_t i = 0, y = m / k->cols, x = m % k->cols, n; i < rows; i += n, x = 0, y++) {
+        const uint8_t *first[OX_INTEGER_SEGMENTS],
+            *line = ox_integer_line(k, y) + group * k->channels;
         n = ox_least(rows - i, k->cols - x);
         ox_integer_find_segments(k, line + x * pixel, 1, first);
         for (size_t s = 0; s < k->segments; s++) {
@@ -322,7 +323,7 @@ static void run_taps(void *arg, size_t y, size_t slot)
         for (size_t r = 0; r < k->taps[0]; r++) {
             for (size_t q = 0; q < k->taps[1]; q++)
                 in[r * k->taps[1] + q] =
-                    k->in + y * k->line + x * k->pixel + r * k->tap_line + q * k->tap_pixel;
+                    ox_integer_line(k, y) + x * k->pixel + r * k->tap_line + q * k->tap_pixel;
         }
         k->t->taps(&taps);
         k->t->finish(k->groups, sums, 0, k->end,

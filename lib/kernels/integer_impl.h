@@ -16,9 +16,11 @@ struct ox_integer_core {
     size_t groups, channels, n;      /* of a group */
     size_t taps[2], depth, segments; /* a segment is a kernel row when its taps
                                       are one run of memory */
-    size_t rows, cols;               /* outputs of an image */
+    size_t rows, cols;               /* outputs of an image, or rows of several */
     size_t line, pixel;              /* bytes from output row to row and from output to output,
                          in the input */
+    size_t image_rows, image;        /* rows of an image; bytes from image to image */
+    bool even;                       /* all outputs' pixels lie at one distance */
     size_t tap_line, tap_pixel;      /* from tap to tap */
     size_t panel;                    /* bytes of a packed panel */
     bool depthwise;
@@ -62,6 +64,12 @@ struct ox_integer_block ox_integer_block_of(const struct ox_integer_core *k, siz
 void ox_integer_describe(const struct ox_integer *t, const struct ox_conv *c, size_t width,
                          size_t pixel, struct ox_integer_core *k);
 
+/* Where what row y of the outputs reads begins. */
+static inline const uint8_t *ox_integer_line(const struct ox_integer_core *k, size_t y)
+{
+    return k->in + y / k->image_rows * k->image + y % k->image_rows * k->line;
+}
+
 /* What stands before packed weights, as of those that lie as the table's layout says; its bytes. */
 size_t ox_integer_put_head(const struct ox_integer *t, const struct ox_conv *c, void *out);
 /* ox_integer_conv_work() for such weights. */
@@ -84,9 +92,9 @@ void ox_integer_find_segments(const struct ox_integer_core *k, const uint8_t *fi
                               const uint8_t **a);
 int32_t ox_integer_row_sum(const struct ox_integer_core *k, const uint8_t *const *a, size_t step);
 
-/* Sums of the bytes under a kernel of several taps, for weights with zero points: room for those of an image (bytes; 0: they are not made;
+/* Sums of the bytes under a kernel of several taps, for weights with zero points: room for those of so many images (bytes; 0: they are not made;
  * SIZE_MAX: too many), and k->terms made there. */
-size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c);
+size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c, size_t images);
 void ox_integer_terms_make(struct ox_integer_core *k, struct ox_env *env, const struct ox_conv *c,
                            void *room);
 static inline const int32_t *ox_integer_terms_at(const struct ox_integer_core *k,

@@ -104,14 +104,13 @@ static const uint8_t *find_rows(const struct strip *s, size_t m, size_t rows, si
                                 int32_t *terms)
 {
     const struct ox_integer_core *k = s->k;
-    const bool even = k->line == k->cols * k->pixel;
-    const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth && even;
-    const uint8_t *in = k->in + s->b.group * k->channels;
+    const bool in_place = k->segments == 1 && !k->flip && k->wide == k->depth && k->even;
+    const size_t channel = s->b.group * k->channels;
     const bool sums = s->b.end.weight_zero && !k->terms;
     for (size_t i = 0, n; i < rows && (!in_place || sums); i += n) {
         const size_t y = (m + i) / k->cols, x = (m + i) % k->cols;
-        const uint8_t *first = in + y * k->line + x * k->pixel;
-        n = even ? rows - i : ox_least(rows - i, k->cols - x);
+        const uint8_t *first = ox_integer_line(k, y) + x * k->pixel + channel;
+        n = k->even ? rows - i : ox_least(rows - i, k->cols - x);
         if (!in_place)
             lay_rows(s, first, i, n);
         for (size_t r = 0; sums && r < n; r++) {
@@ -121,7 +120,7 @@ static const uint8_t *find_rows(const struct strip *s, size_t m, size_t rows, si
         }
     }
     *distance = in_place ? k->pixel : row_bytes(k);
-    return in_place ? in + m * k->pixel : s->rows;
+    return in_place ? k->in + m * k->pixel + channel : s->rows;
 }
 
 void ox_integer_rows_run(void *core, size_t task, size_t slot)

@@ -55,14 +55,14 @@ void ox_integer_strips_plan(struct ox_integer_core *k)
     k->later = few && k->n_cols > 1;
     k->copy_row = ox_integer_copy_row(k);
     k->slot = OX_INTEGER_STRIP * CHUNK;
-    if (!reads_in_place(k) || k->segments > 1 || k->line != k->cols * k->pixel)
+    if (!reads_in_place(k) || k->segments > 1 || !k->even)
         k->slot += ox_round_up(OX_INTEGER_STRIP * k->copy_row + OX_INTEGER_OVER, 64) / 4;
 }
 
 static const uint8_t *pixel_of(const struct ox_integer_core *k, const struct ox_integer_block *b,
                                size_t m)
 {
-    return k->in + m / k->cols * k->line + m % k->cols * k->pixel + b->group * k->channels;
+    return ox_integer_line(k, m / k->cols) + m % k->cols * k->pixel + b->group * k->channels;
 }
 
 /* A segment of n rows that are neighbours in a line, filled up to a multiple of four: by what comes next where that may be read, as
@@ -136,7 +136,7 @@ static void run_strip(const struct ox_integer_core *k, const struct ox_integer_b
     const size_t nr = k->t->nr;
     int32_t terms[OX_INTEGER_STRIP] = {0};
     struct ox_integer_strip s = {.a = a, .panel = k->panel, .c = sums, .ldc = CHUNK, .rows = rows};
-    const bool even = k->line == k->cols * k->pixel || m % k->cols + rows <= k->cols;
+    const bool even = k->even || m % k->cols + rows <= k->cols;
     if (even && reads_in_place(k)) {
         ox_integer_find_segments(k, pixel_of(k, b, m), 1, a);
         s.a_row = k->pixel;

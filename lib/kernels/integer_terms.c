@@ -13,13 +13,14 @@ static size_t reach_of(const struct ox_conv *c, unsigned axis)
                         : 0;
 }
 
-size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c)
+size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c, size_t images)
 {
     size_t words, more;
     if (ox_integer_is_depthwise(c) || c->kernel[0] * c->kernel[1] == 1)
         return 0;
     if (OX_MUL_OVERFLOWS(c->groups, c->out[1], &words) ||
         OX_MUL_OVERFLOWS(words, c->out[0] + reach_of(c, 0), &words) ||
+        OX_MUL_OVERFLOWS(words, images, &words) ||
         OX_MUL_OVERFLOWS(ox_slots(env), reach_of(c, 1), &more) || words > SIZE_MAX / 16 ||
         more > SIZE_MAX / 16)
         return SIZE_MAX;
@@ -29,8 +30,8 @@ size_t ox_integer_terms_bytes(const struct ox_env *env, const struct ox_conv *c)
 struct summing {
     const struct ox_integer_core *k;
     const struct ox_conv *c;
-    size_t line, pixel;   /* bytes of the image's */
-    size_t lines, across; /* pixels that the kernel meets */
+    size_t line, pixel;                /* bytes of the image's */
+    size_t image_lines, lines, across; /* pixels that the kernel meets: of an image, and of all */
     int32_t *lying, *terms,
         *each; /* of a line of outputs' taps, of all taps, and a slot's pixels */
 };
@@ -66,7 +67,9 @@ static void sum_line(void *arg, size_t i, size_t slot)
 {
     const struct summing *s = arg;
     const struct ox_integer_core *k = s->k;
-    const uint8_t *x = k->in + i / s->lines * k->channels + i % s->lines * s->line;
+    const size_t y = i % s->lines;
+    const uint8_t *x = k->in + i / s->lines * k->channels + y / s->image_lines * k->image +
+                       y % s->image_lines * s->line;
     int32_t *each = s->each + slot * s->across;
     for (size_t p = 0; p < s->across; p++, x += s->pixel)
         each[p] = sum_pixel(k, x);
@@ -79,7 +82,9 @@ static void sum_lines(void *arg, size_t i, size_t slot)
 {
     const struct summing *s = arg;
     const struct ox_integer_core *k = s->k;
-    const size_t first = i / k->rows * s->lines + i % k->rows * s->c->stride[0];
+    const size_t y = i % k->rows,
+                 image = i / k->rows * (s->lines / s->image_lines) + y / k->image_rows;
+    const size_t first = image * s->image_lines + y % k->image_rows * s->c->stride[0];
     (void)slot;
     add_apart(k->cols, s->c->kernel[0], s->c->dilation[0] * k->cols, 1, s->lying + first * k->cols,
               s->terms + i * k->cols);
@@ -88,11 +93,13 @@ static void sum_lines(void *arg, size_t i, size_t slot)
 void ox_integer_terms_make(struct ox_integer_core *k, struct ox_env *env, const struct ox_conv *c,
                            void *room)
 {
-    const size_t outputs = k->groups * k->rows * k->cols, lines = reach_of(c, 0);
+    const size_t outputs = k->groups * k->rows * k->cols;
+    const size_t lines = k->rows / k->image_rows * reach_of(c, 0);
     struct summing s = {.k = k,
                         .c = c,
                         .line = k->line / c->stride[0],
                         .pixel = k->pixel / c->stride[1],
+                        .image_lines = reach_of(c, 0),
                         .lines = lines,
                         .across = reach_of(c, 1),
                         .terms = room,

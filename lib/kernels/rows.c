@@ -265,17 +265,19 @@ static void softmax(size_t n, const float *x, const float *mask, float scale, fl
         y[i] = (float)(y[i] / all);
 }
 
-static void log_softmax(size_t n, const float *x, float *y)
+static void log_softmax(size_t rows, size_t n, const float *x, float *y)
 {
-    float most = -INFINITY;
-    double all = 0;
-    for (size_t i = 0; i < n; i++)
-        most = x[i] > most || isnan(x[i]) ? x[i] : most;
-    for (size_t i = 0; i < n; i++)
-        all += exp((double)x[i] - most);
-    all = log(all);
-    for (size_t i = 0; i < n; i++)
-        y[i] = (float)((double)x[i] - most - all);
+    for (size_t row = 0; row < rows; row++, x += n, y += n) {
+        float most = -INFINITY;
+        double all = 0;
+        for (size_t i = 0; i < n; i++)
+            most = x[i] > most || isnan(x[i]) ? x[i] : most;
+        for (size_t i = 0; i < n; i++)
+            all += exp((double)x[i] - most);
+        all = log(all);
+        for (size_t i = 0; i < n; i++)
+            y[i] = (float)((double)x[i] - most - all);
+    }
 }
 
 static void norm(size_t n, struct ox_norm_row *row)

@@ -105,7 +105,8 @@ struct ox_rows {
 
     /* y = softmax(scale x + mask): of a row of -infinity NaN. mask may be NULL; y may be x. */
     void (*softmax)(size_t n, const float *x, const float *mask, float scale, float *y);
-    void (*log_softmax)(size_t n, const float *x, float *y);
+    /* Of rows one after another, each of n; y may be x. */
+    void (*log_softmax)(size_t rows, size_t n, const float *x, float *y);
     void (*norm)(size_t n, struct ox_norm_row *row);
 
     /* In many partial sums, in an order that n alone decides; 0 of nothing. */

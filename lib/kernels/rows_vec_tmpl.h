@@ -508,15 +508,28 @@ static float sum_of_exps(size_t n, const float *x, float most)
     return v_sum(v_add(r0, r1));
 }
 
-static void log_softmax(size_t n, const float *x, float *y)
+/* As many rows as a vector has logarithms, which one after another would wait for each other, or as few as stay near. */
+static void log_softmax(size_t rows, size_t n, const float *x, float *y)
 {
-    const float most = most_from(n, x, 0); /* NaN comes back by the sum */
-    const VF m = v_set1(most), l = vm_log(v_set1(sum_of_exps(n, x, most)));
-    const VF last = v_sub(v_sub(get_last(n, x), m), l); /* y may be x */
-    for (size_t i = 0; i + VW <= n; i += VW)
-        v_store(y + i, v_sub(v_sub(v_load(x + i), m), l));
-    if (n % VW)
-        put_last(y, last, n);
+    enum { NEAR = 4096 };
+    const size_t most_rows = n * VW <= NEAR ? VW : NEAR / n + 1;
+    for (size_t some; rows > 0; rows -= some) {
+        float most[VW], sum[VW] = {0};
+        some = rows < most_rows ? rows : most_rows;
+        for (size_t row = 0; row < some; row++) {
+            most[row] = most_from(n, x + row * n, 0); /* NaN comes back by the sum */
+            sum[row] = sum_of_exps(n, x + row * n, most[row]);
+        }
+        v_store(sum, vm_log(v_load(sum)));
+        for (size_t row = 0; row < some; row++, x += n, y += n) {
+            const VF m = v_set1(most[row]), l = v_set1(sum[row]);
+            const VF last = v_sub(v_sub(get_last(n, x), m), l); /* y may be x */
+            for (size_t i = 0; i + VW <= n; i += VW)
+                v_store(y + i, v_sub(v_sub(v_load(x + i), m), l));
+            if (n % VW)
+                put_last(y, last, n);
+        }
+    }
 }
 
 /* v = x + skip + bias into `to`; the sum of v, or of its squares. */

@@ -292,6 +292,14 @@ static bool has_few(const struct search *s)
     return s->calibration->n_samples <= s->calibration->n_kept;
 }
 
+/* Whether a budget is held against ranges without those that outputs are judged by. Of answers, each of which is a large share, ranges
+ * of so few would take too many. */
+static bool judges_apart(const struct search *s)
+{
+    const size_t times = s->options->metric == OX_QUANT_TOP1 ? 1 : 2;
+    return s->calibration->n_samples <= times * s->calibration->n_kept;
+}
+
 /* What the budget wants in float is excluded from here on. It is to hold on other samples: of few, those held out are judged by the
  * ranges of the others. */
 static enum ox_status meet_budget(struct search *s, struct ox_error *err)
@@ -303,7 +311,7 @@ static enum ox_status meet_budget(struct search *s, struct ox_error *err)
     size_t n_excluded;
     bool met = false;
     enum ox_status status = OX_OK;
-    if (has_few(s))
+    if (judges_apart(s))
         status = ox_calibration_apart(&apart, s->calibration, s->model, s->options, err);
     s->ranges = apart;
     if (status == OX_OK)
@@ -532,7 +540,8 @@ static void note_budget(const struct search *s, struct ox_quant_report *report)
     const bool sqnr = s->options->metric == OX_QUANT_SQNR;
     const double loss = ox_budget_loss(by, s->options->metric, true);
     ox_quant_report_add_note(report, "the budget is met by %zu samples held out%s%s: %.3g%s",
-                             by->n_samples, has_few(s) ? ", with ranges of the others alone" : "",
+                             by->n_samples,
+                             judges_apart(s) ? ", with ranges of the others alone" : "",
                              s->options->metric == OX_QUANT_TOP1 ? "" : ", with a standard error",
                              sqnr ? -loss : loss, sqnr ? " dB" : "");
 }

@@ -50,12 +50,26 @@ START_TEST(runs_of_elementwise_operators_are_one_node_of_the_same_bits)
 }
 END_TEST
 
+/* Sums of many maps, which would all stay in memory till the end. */
+START_TEST(a_run_reads_a_few_maps_of_its_shape)
+{
+    check_fused("g (float[4,9,70] x) => (float[A,B,C] y) { z = Constant <value = int64 {0}> () "
+                "a = CumSum(x, z) o = Constant <value = int64 {1}> () b = CumSum(x, o) "
+                "c = CumSum <reverse = 1> (x, z) d = CumSum <exclusive = 1> (x, o) "
+                "e = CumSum <reverse = 1> (x, o) f = CumSum <exclusive = 1> (x, z) "
+                "ab = Add(a, b) ac = Add(ab, c) ad = Mul(ac, d) ae = Add(ad, e) af = Sub(ae, f) "
+                "ag = Add(af, x) y = Tanh(ag) }",
+                LIST("1"), DIMS(4, 9, 70), WANT({"Elementwise", 2}, {"Add", 0}, {"Tanh", 0}));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fused: elementwise");
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, runs_of_elementwise_operators_are_one_node_of_the_same_bits, 0,
                         OX_COUNT(chains));
+    tcase_add_test(all, a_run_reads_a_few_maps_of_its_shape);
     suite_add_tcase(suite, all);
     return run_suite(suite);
 }

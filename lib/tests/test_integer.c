@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/sizes.h"
 #include "onnxtool.h"
 #include "tests/guarded.h"
 #include "tests/run_suite.h"
@@ -517,6 +518,25 @@ START_TEST(convolutions_by_threads_are_exact)
 }
 END_TEST
 
+/* Of many small images, more than are convolved together and not a multiple of them, also of one line. */
+START_TEST(convolutions_of_batches_are_exact)
+{
+    struct dice d = {(uint64_t)_i * 83};
+    const struct ox_integer *t = integer_table_at((unsigned)_i % n_integer_tables());
+    struct ox_env *env = ox_env_new();
+    ck_assert_ptr_nonnull(env);
+    ox_env_set_threads(env, (unsigned)dice_between(&d, 1, 3));
+    struct ox_conv c = _i % 3 == 1 ? shallow_conv(&d) : random_conv(&d, _i % 7 == 0);
+    if (_i % 2) {
+        c.kernel[0] = c.in[0] = c.out[0] = 1;
+        c.pad[0] = 0;
+    }
+    c.batch = dice_between(&d, 3, ox_least(600 / (c.out[0] * c.out[1]), 40) + 3);
+    check_convolution_with(env, t, &d, c);
+    ox_env_release(env);
+}
+END_TEST
+
 /* Depthwise, as lines() takes it: about its widths of channels, to kernels, strides and reaches just beyond what it can, in lines
  * longer than it holds. */
 static struct ox_conv lines_conv(struct dice *d)
@@ -752,6 +772,7 @@ int main(void)
     tcase_add_loop_test(tc, products_in_several_blocks_are_exact, 0, 20);
     tcase_add_loop_test(tc, convolutions_are_exact, 0, SHAPES);
     tcase_add_loop_test(tc, convolutions_by_threads_are_exact, 0, 120);
+    tcase_add_loop_test(tc, convolutions_of_batches_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, shallow_convolutions_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_upright_rows_are_exact, 0, OTHERS);
     tcase_add_loop_test(tc, convolutions_of_small_groups_are_exact, 0, 300);

@@ -300,8 +300,8 @@ START_TEST(softmax_agrees_with_plain_c)
                 check_near("softmax", n, (double)y[i], (double)want[i], 1e-6 * (double)want[i]);
             ck_assert(y[n] == 77);
         }
-        t->log_softmax(n, x, y);
-        c->log_softmax(n, x, want);
+        t->log_softmax(1, n, x, y);
+        c->log_softmax(1, n, x, want);
         for (size_t i = 0; i < n; i++)
             check_near("log softmax", n, (double)y[i], (double)want[i], 1e-5);
         ck_assert(y[n] == 77);
@@ -310,8 +310,8 @@ START_TEST(softmax_agrees_with_plain_c)
             memcpy(own, x, sizeof x);
             own[n] = own[n + 1] = 77;
             if (log) {
-                t->log_softmax(n, own, own);
-                t->log_softmax(n, x, y);
+                t->log_softmax(1, n, own, own);
+                t->log_softmax(1, n, x, y);
             } else {
                 t->softmax(n, own, NULL, 1, own);
                 t->softmax(n, x, NULL, 1, y);
@@ -327,6 +327,27 @@ START_TEST(softmax_agrees_with_plain_c)
         x[i] = -INFINITY;
     t->softmax(20, x, NULL, 1, y);
     ck_assert(isnan(y[0]) && isnan(y[19]));
+}
+END_TEST
+
+/* The bits of each alone, however many there are; also in place. */
+START_TEST(log_softmax_of_rows)
+{
+    enum { ROWS = 37, LONGEST = 900 };
+    const struct ox_rows *t = rows_table_at((unsigned)_i);
+    static float x[ROWS * LONGEST + 1], y[ROWS * LONGEST + 1], want[ROWS * LONGEST];
+    for (size_t n = 0; n <= LONGEST; n += n < 40 ? 1 : 172) {
+        for (size_t i = 0; i < ROWS * n; i++)
+            x[i] = i % 331 == 7 ? -INFINITY : i == 3 * n + 1 ? NAN : 9 * next_number();
+        for (size_t row = 0; row < ROWS; row++)
+            t->log_softmax(1, n, x + row * n, want + row * n);
+        y[ROWS * n] = x[ROWS * n] = 77;
+        t->log_softmax(ROWS, n, x, y);
+        ck_assert_mem_eq(y, want, ROWS * n * sizeof *y);
+        t->log_softmax(ROWS, n, x, x);
+        ck_assert_mem_eq(x, want, ROWS * n * sizeof *x);
+        ck_assert(y[ROWS * n] == 77 && x[ROWS * n] == 77);
+    }
 }
 END_TEST
 
@@ -470,6 +491,7 @@ int main(void)
     tcase_add_loop_test(tc, nan_wins_in_larger_and_smaller, 0, levels);
     tcase_add_loop_test(tc, reductions_agree_with_plain_c, 0, levels);
     tcase_add_loop_test(tc, softmax_agrees_with_plain_c, 0, levels);
+    tcase_add_loop_test(tc, log_softmax_of_rows, 0, levels);
     tcase_add_loop_test(tc, normalizations_agree_with_plain_c, 0, levels);
     tcase_add_loop_test(tc, attention_agrees_with_plain_c, 0, levels * MASKS);
     Suite *suite = suite_create("kernels_rows");

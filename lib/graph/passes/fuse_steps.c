@@ -11,6 +11,7 @@
 
 enum {
     MOST_JOINED = 100,
+    MOST_MAPS = 4, /* operands of the run's shape: each stays in memory until the run reads it */
     LEAST_ROW = 64 /* shorter ones are normalized side by side where they stand alone */
 };
 
@@ -20,7 +21,7 @@ struct run {
     struct ox_value *input[3 * OX_MOST_STEPS + 5 + MOST_JOINED];
     size_t n_inputs;
     struct ox_node *node[2 * OX_MOST_STEPS + 2];
-    size_t n_nodes;
+    size_t n_nodes, n_maps;
     size_t from, to,
         table; /* inputs: scales of codes at either end, what codes stand for; 0: floats */
 };
@@ -209,6 +210,10 @@ static bool take(struct ox_rewrite *rw, struct run *run, struct ox_node *node,
         other = ox_other_input(node, x);
         if (!other || !ox_same_shape(rw, x, node->outputs[0]) || !repeats_in(rw, other, x))
             return false;
+        const bool map = ox_same_shape(rw, other, x);
+        if (map && run->n_maps == MOST_MAPS)
+            return false;
+        run->n_maps += map;
         add_operand(rw, run, node->inputs[0] == x ? OX_STEP_LEFT : OX_STEP_RIGHT, pair, other, x);
     } else if (node->inputs[0] == x && by_constants(rw, node, op, &function, &a, &b)) {
         add_step(run, OX_STEP_UNARY, (int64_t)function, bits_of(a), bits_of(b));
@@ -310,7 +315,7 @@ static size_t take_concat(struct ox_rewrite *rw, struct run *run)
 static struct ox_value *begin(struct ox_rewrite *rw, struct run *run, struct ox_node *node)
 {
     struct ox_codes codes;
-    run->n_steps = run->n_nodes = run->from = run->to = run->table = 0;
+    run->n_steps = run->n_nodes = run->n_maps = run->from = run->to = run->table = 0;
     run->n_inputs = 1;
     if (ox_is_dequantize(node) && node->n_outputs == 1 &&
         ox_codes_of_one(rw, node->outputs[0], &codes)) {

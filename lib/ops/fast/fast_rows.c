@@ -32,14 +32,11 @@ struct softmax_job {
 static void softmax_task(void *arg, size_t from, size_t to)
 {
     const struct softmax_job *job = arg;
-    for (size_t i = from; i < to; i++) {
-        const float *x = job->x + i * job->count;
-        float *y = job->y + i * job->count;
-        if (job->log)
-            job->rows->log_softmax(job->count, x, y);
-        else
-            job->rows->softmax(job->count, x, NULL, 1, y);
-    }
+    const size_t n = job->count;
+    if (job->log)
+        job->rows->log_softmax(to - from, n, job->x + from * n, job->y + from * n);
+    for (size_t i = from; i < to && !job->log; i++)
+        job->rows->softmax(n, job->x + i * n, NULL, 1, job->y + i * n);
 }
 
 /* Of each of the rows as many floats as those that it has, at least: those too many are the next rows'. */

@@ -63,6 +63,7 @@ static double norm_of_row(enum norm norm, const double *v, size_t n)
 
 struct normalizing {
     const struct ox_tensor *x;
+    const float *floats; /* x, where it is so taken */
     struct ox_tensor *y;
     enum norm norm;
     size_t cols, inner; /* elements of a norm, and from one of them to the next */
@@ -190,7 +191,7 @@ static void normalize_floats(void *arg, size_t from, size_t to)
 {
     const struct normalizing *s = arg;
     const size_t n = s->cols;
-    const float *x = (const float *)s->x->data + from * n;
+    const float *x = s->floats + from * n;
     float *y = (float *)s->y->data + from * n;
     if (s->norm == NORM_L2) {
         normalize_columns(NORM_L2, to - from, n, x, y);
@@ -236,6 +237,21 @@ static void normalize_slabs(const struct normalizing *s)
     }
 }
 
+/* Integers count as floats, as the result does. */
+static enum ox_status take_floats(struct ox_run *r, const struct ox_tensor *x, const float **out,
+                                  struct ox_error *err)
+{
+    *out = x->data;
+    if (x->dtype == OX_FLOAT32)
+        return OX_OK;
+    float *floats = ox_run_work(r, x->n, sizeof *floats, err);
+    if (!floats)
+        return err->status;
+    ox_real_convert(OX_FLOAT32, floats, x->dtype, x->data, x->n);
+    *out = floats;
+    return OX_OK;
+}
+
 /* Along the second axis (of a list along its only one), as onnxruntime does for every rank. */
 static enum ox_status normalize(struct ox_run *r, bool quick, struct ox_error *err)
 {
@@ -252,7 +268,9 @@ static enum ox_status normalize(struct ox_run *r, bool quick, struct ox_error *e
         inner *= (size_t)x->dims[i];
     struct normalizing s = {
         .x = x, .norm = (enum norm)norm, .cols = cols, .inner = inner, .quick = quick};
-    quick = quick && inner == 1 && x->dtype == OX_FLOAT32;
+    quick = quick && inner == 1 && x->dtype != OX_FLOAT64;
+    if (quick)
+        OX_TRY(take_floats(r, x, &s.floats, err));
     OX_TRY(ox_run_out(r, 0, OX_FLOAT32, x->rank, x->dims, &s.y, err));
     s.together = inner == 1 && cols && cols < CHUNK ? CHUNK / cols : 1;
     if (!quick && !(s.slab = ox_real_scratch(r, s.together * cols * inner, err)))
