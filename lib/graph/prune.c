@@ -113,22 +113,38 @@ static void drop_opsets(struct pruner *p)
         p->model->n_opsets = 1;
 }
 
-/* The lists are the model's own, of which `proto` shows the whole. */
-static void drop_entries(struct ox_model *model)
+/* In messages of its own: those of the file are shared by copies. */
+static bool drop_entries(struct ox_model *model)
 {
-    Onnx__GraphProto *graph = (Onnx__GraphProto *)(uintptr_t)model->graph->proto;
-    Onnx__ModelProto *whole = (Onnx__ModelProto *)(uintptr_t)model->proto;
-    size_t kept = 0;
-    for (size_t i = 0; graph && i < graph->n_quantization_annotation; i++) {
-        const char *name = graph->quantization_annotation[i]->tensor_name;
+    if (!model->proto || !model->graph->proto)
+        return true;
+    const Onnx__GraphProto *given = model->graph->proto;
+    const size_t n = given->n_quantization_annotation;
+    Onnx__ModelProto *whole = ox_arena_array(&model->arena, 1, sizeof *whole);
+    Onnx__GraphProto *graph = ox_arena_array(&model->arena, 1, sizeof *graph);
+    Onnx__TensorAnnotation **kept = ox_arena_array(&model->arena, n + 1, sizeof(*kept));
+    if (!whole || !graph || !kept)
+        return false;
+    *whole = *model->proto;
+    *graph = *given;
+    whole->graph = graph;
+    whole->n_training_info = 0;
+    graph->quantization_annotation = kept;
+    graph->n_quantization_annotation = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = given->quantization_annotation[i]->tensor_name;
         const struct ox_value *value = name ? ox_graph_value(model->graph, name) : NULL;
         if (value && ox_value_defined(value))
-            graph->quantization_annotation[kept++] = graph->quantization_annotation[i];
+            kept[graph->n_quantization_annotation++] = given->quantization_annotation[i];
     }
-    if (graph)
-        graph->n_quantization_annotation = kept;
-    if (whole)
-        whole->n_training_info = 0;
+    model->proto = whole;
+    model->graph->proto = graph;
+    return true;
+}
+
+static enum ox_status no_room(const struct ox_model *model, struct ox_error *err)
+{
+    return ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
 }
 
 enum ox_status ox_model_prune(struct ox_model *model, struct ox_error *err)
@@ -145,10 +161,9 @@ enum ox_status ox_model_prune(struct ox_model *model, struct ox_error *err)
         drop_others(model);
         ox_model_keep_functions(model, p.used);
         drop_opsets(&p);
-        drop_entries(model);
+        status = drop_entries(model) ? OX_OK : no_room(model, err);
     } else {
-        status =
-            ox_fail(err, OX_NO_MEMORY, "%s: out of memory", model->path ? model->path : "model");
+        status = no_room(model, err);
     }
     free(p.used);
     free(p.todo);
