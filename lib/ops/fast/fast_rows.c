@@ -222,9 +222,11 @@ static void norm_task(void *arg, size_t from, size_t to)
 
 static void run_norm(struct ox_run *r, struct norm_job *job, size_t rows)
 {
+    enum { TASK = 8192, MORE = 30 }; /* elements; as many a row costs beside its own */
+    const size_t cost = job->n + MORE;
     job->rows = ox_fast_rows();
-    ox_fast_spread(r->env, rows, job->n >= 8192 ? 1 : 8192 / (job->n + 1), 0.4 * (double)job->n,
-                   norm_task, job);
+    ox_fast_spread(r->env, rows, cost >= TASK ? 1 : TASK / cost, 0.4 * (double)cost, norm_task,
+                   job);
 }
 
 /* Whether input i has one element for each of a row, which x's dimensions from `axis` on are; *data NULL when it is omitted. */
