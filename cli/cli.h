@@ -104,6 +104,9 @@ enum ox_status cli_open_sorted(struct cli *cli, struct ox_model **out, const cha
 /* Saves a model; "-" is standard output, which then carries nothing else. Has reported errors. */
 enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const char *path,
                               const struct ox_save_options *options);
+/* As ox_model_save(); a file whose weights one message cannot hold has them in another one beside it. Reports nothing. */
+enum ox_status cli_save_large(struct ox_model *model, const char *path,
+                              const struct ox_save_options *options, struct ox_error *err);
 /* Warns where a model that was made, and goes to that file, is not valid, as of one that was not. Has reported errors. */
 enum ox_status cli_check_result(struct cli *cli, struct ox_model *model, const char *path);
 /* Writes cli->out to standard output and clears it; a full disk or a closed pipe is OX_IO, reported once. */

@@ -152,9 +152,8 @@ static enum ox_status save(struct job *job)
     struct ox_error err;
     const char *out = job->args->out;
     job->cli->model_out |= strcmp(out, "-") == 0;
-    enum ox_status status = ox_model_save(job->edited, out, NULL, &err);
-    if (status == OX_LIMIT && job->pruned.n_weights && !job->cli->model_out)
-        status = ox_external_pack(job->edited, out, NULL, NULL, &err);
+    enum ox_status status = job->pruned.n_weights ? cli_save_large(job->edited, out, NULL, &err)
+                                                  : ox_model_save(job->edited, out, NULL, &err);
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
 }
 

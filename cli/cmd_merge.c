@@ -107,10 +107,9 @@ static enum ox_status save(struct job *job)
     const char *out = job->args->out;
     const bool to_file = strcmp(out, "-") != 0;
     job->cli->model_out |= !to_file;
-    enum ox_status status =
-        job->report.external && to_file ? OX_LIMIT : ox_model_save(job->whole, out, NULL, &err);
-    if (status == OX_LIMIT && to_file)
-        status = ox_external_pack(job->whole, out, NULL, NULL, &err);
+    enum ox_status status = job->report.external && to_file
+                                ? ox_external_pack(job->whole, out, NULL, NULL, &err)
+                                : cli_save_large(job->whole, out, NULL, &err);
     return status == OX_OK ? OX_OK : cli_error(job->cli, &err);
 }
 

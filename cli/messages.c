@@ -134,6 +134,15 @@ enum ox_status cli_save_model(struct cli *cli, struct ox_model *model, const cha
     return cli_error(cli, &err);
 }
 
+enum ox_status cli_save_large(struct ox_model *model, const char *path,
+                              const struct ox_save_options *options, struct ox_error *err)
+{
+    enum ox_status status = ox_model_save(model, path, options, err);
+    if (status == OX_LIMIT && strcmp(path, "-") != 0)
+        status = ox_external_pack(model, path, NULL, NULL, err);
+    return status;
+}
+
 enum ox_status cli_check_result(struct cli *cli, struct ox_model *model, const char *path)
 {
     struct ox_findings *findings = NULL;

@@ -241,10 +241,7 @@ static bool must_stop(struct reduce *reduce)
 enum ox_status reduce_save(struct ox_model *model, const char *path, struct ox_error *err)
 {
     const struct ox_save_options whole = {.inline_external = true};
-    enum ox_status status = ox_model_save(model, path, &whole, err);
-    if (status == OX_LIMIT && strcmp(path, "-") != 0)
-        status = ox_external_pack(model, path, NULL, NULL, err);
-    return status;
+    return cli_save_large(model, path, &whole, err);
 }
 
 static void tell(const struct reduce *reduce, const struct reduce_end *end, bool fails)
